@@ -383,6 +383,7 @@ CREATE TABLE captures (
 CREATE INDEX captures_by_home ON captures (home, purpose, number);
 CREATE INDEX captures_by_status ON captures (home, purpose, status, number);
 CREATE INDEX captures_by_end ON captures (expires_at);
+CREATE INDEX captures_to_expire ON captures (expires_at) WHERE status IN ('queued', 'running', 'ready', 'failed');
 CREATE INDEX captures_waiting ON captures (home) WHERE status IN ('queued', 'running');
 CREATE INDEX captures_to_draft ON captures (number) WHERE status IN ('queued', 'running') AND unread = 0;
 

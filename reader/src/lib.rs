@@ -1,7 +1,11 @@
 //! Reads photos and papers on the household's own machine (contract 22). Must not know HTTP, SQL or the clock.
 //!
 //! - `reading`: what was read in one file, as plain data. It crosses from the confined process to the server as JSON.
+//! - `look`: from the bytes of a file to a reading. Runs inside of the confined process.
+//! - `confine`: takes rights from the process before it looks.
 //! - `draft`: drafts of records from readings. Pure.
 
+pub mod confine;
 pub mod draft;
+pub mod look;
 pub mod reading;

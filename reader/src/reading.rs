@@ -18,6 +18,9 @@ pub struct Reading {
     pub look: Option<String>,
     /// Where the text comes from.
     pub text_source: TextSource,
+    /// Scanned pages that were not read because the time was over. Their pages are without lines.
+    #[serde(default)]
+    pub unread_pages: usize,
 }
 
 /// Where the text of a file comes from.
@@ -38,10 +41,29 @@ pub enum TextSource {
 /// One page or picture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// Width divided by height of the page as a person sees it.
+    /// Width divided by height of the page as it is shown: a photo is turned by its EXIF mark, and not by its text. All areas
+    /// belong to the page as it is shown.
     pub aspect: f32,
+    /// How the shown page must be turned until its text is upright. Lines and words are in the order of the upright text.
+    #[serde(default)]
+    pub turn: Turn,
     /// The lines from top to bottom, each from left to right. Texts that stand side by side in a row are one line.
     pub lines: Vec<Line>,
+}
+
+/// How something must be turned until it is upright.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turn {
+    /// Not at all.
+    #[default]
+    None,
+    /// By a quarter, clockwise.
+    Right,
+    /// By a half.
+    Over,
+    /// By a quarter, counterclockwise.
+    Left,
 }
 
 /// One line of text: its words from left to right.
@@ -136,6 +158,17 @@ pub struct Position {
 }
 
 impl Area {
+    /// The area on the page after the page was turned.
+    pub fn turned(self, turn: Turn) -> Area {
+        let Area { x, y, w, h } = self;
+        match turn {
+            Turn::None => self,
+            Turn::Right => Area { x: 1.0 - y - h, y: x, w: h, h: w },
+            Turn::Over => Area { x: 1.0 - x - w, y: 1.0 - y - h, w, h },
+            Turn::Left => Area { x: y, y: 1.0 - x - w, w: h, h: w },
+        }
+    }
+
     /// The smallest rectangle around both.
     pub fn union(self, other: Area) -> Area {
         let (x, y) = (self.x.min(other.x), self.y.min(other.y));
@@ -171,6 +204,7 @@ impl From<[f32; 4]> for Area {
 
 impl From<Area> for [f32; 4] {
     fn from(area: Area) -> [f32; 4] {
-        [area.x, area.y, area.w, area.h]
+        // Four digits are finer than any screen.
+        [area.x, area.y, area.w, area.h].map(|part| (part * 10_000.0).round() / 10_000.0)
     }
 }

@@ -8,6 +8,10 @@ use super::words::papers::{PAPERS, Paperwork};
 /// A word in the first rows names the paper; a word in the text may speak of another.
 const TOP_ROWS: usize = 12;
 
+/// A word that begins one of so many rows is the title of the paper.
+const TITLE_ROWS: usize = 3;
+const TITLE_WEIGHT: u32 = 6;
+
 /// The rows that are read for words.
 const ROWS_MAX: usize = 2_000;
 
@@ -49,7 +53,8 @@ pub(super) fn sort(paper: &Paper<'_>) -> Option<Sort> {
     for (at, row) in paper.rows.iter().take(ROWS_MAX).enumerate() {
         for hit in PAPERS.find(row) {
             let long = u32::from(letters(row, hit.from, hit.to) >= 8);
-            let (top, body) = if at < TOP_ROWS { (TOP_WEIGHT + long, 0) } else { (0, 1 + long) };
+            let title = if at < TITLE_ROWS && hit.from == 0 { TITLE_WEIGHT } else { 0 };
+            let (top, body) = if at < TOP_ROWS { (TOP_WEIGHT + title + long, 0) } else { (0, 1 + long) };
             add(hit.class, top, body, Some((at, hit.from, hit.to)));
         }
     }
@@ -71,6 +76,19 @@ fn letters(row: &Row<'_>, from: usize, to: usize) -> usize {
 
 /// Whether a paper names a sum that was paid for things.
 pub(super) fn is_purchase(paper: &Paper<'_>) -> bool {
-    let receipt = sort(paper).is_some_and(|sort| sort.paper == Paperwork::Receipt);
-    receipt && (paper.total.is_some() || !paper.positions.is_empty())
+    is(paper, Paperwork::Receipt) && (paper.total.is_some() || !paper.positions.is_empty())
+}
+
+/// Whether a paper is a policy of an insurance.
+pub(super) fn is_policy(paper: &Paper<'_>) -> bool {
+    is(paper, Paperwork::Insurance)
+}
+
+/// Whether a paper is a contract.
+pub(super) fn is_contract(paper: &Paper<'_>) -> bool {
+    is(paper, Paperwork::Contract)
+}
+
+fn is(paper: &Paper<'_>, expected: Paperwork) -> bool {
+    sort(paper).is_some_and(|sort| sort.paper == expected)
 }

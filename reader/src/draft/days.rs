@@ -66,7 +66,8 @@ impl Dates {
             }
             let hits = DAYS.find(row);
             for written in &found {
-                let label = label(&hits, written).or(if hits.is_empty() { above } else { None });
+                let continues = hits.is_empty() || row.text.starts_with('/');
+                let label = above.filter(|_| continues).or(label(&hits, written)).or(first_registration(row, written));
                 all.push(Dated { row: at, written: *written, label, has_time: has_time(row) });
             }
             above = if found.is_empty() { hits.last().map(|hit| hit.class) } else { None };
@@ -91,7 +92,7 @@ impl Dates {
         let past = |dated: &&Dated| limit.is_none_or(|limit| self.resolve(&dated.written).0 <= limit);
         let usable = |dated: &&Dated| !matches!(dated.written.form, Form::EndOfMonth(_)) && past(dated);
         let best = self.all.iter().filter(usable).max_by_key(|dated| (weight(dated), Reverse(dated.row)))?;
-        if best.label == Some(Day::Until) {
+        if matches!(best.label, Some(Day::Until | Day::Start)) {
             return None;
         }
         let (date, rival) = self.resolve(&best.written);
@@ -112,14 +113,25 @@ impl Dates {
         Some(Chosen { date, confidence, rivals, place: *best })
     }
 
+    /// The first day on which something holds.
+    pub(super) fn start(&self) -> Option<Chosen> {
+        let first = self.all.iter().find(|dated| dated.label == Some(Day::Start))?;
+        Some(self.chosen(first))
+    }
+
     /// The last day on which something holds: the latest date with such a label.
     pub(super) fn until(&self) -> Option<Chosen> {
         let labelled = self.all.iter().filter(|dated| dated.label == Some(Day::Until));
         let best = labelled.max_by_key(|dated| self.resolve(&dated.written).0)?;
-        let (date, rival) = self.resolve(&best.written);
-        let sure = rival.is_none() && !best.written.repaired;
+        Some(self.chosen(best))
+    }
+
+    /// A labelled date: a guess when day and month may be changed, or a letter was taken for a digit.
+    fn chosen(&self, dated: &Dated) -> Chosen {
+        let (date, rival) = self.resolve(&dated.written);
+        let sure = rival.is_none() && !dated.written.repaired;
         let confidence = if sure { Confidence::Likely } else { Confidence::Guess };
-        Some(Chosen { date, confidence, rivals: rival.into_iter().collect(), place: *best })
+        Chosen { date, confidence, rivals: rival.into_iter().collect(), place: *dated }
     }
 }
 
@@ -133,6 +145,12 @@ fn label(hits: &[Hit<Day>], written: &Written) -> Option<Day> {
     }
 }
 
+/// Code B of registration papers in Europe: the day of the first registration (Directive 1999/37/EC).
+fn first_registration(row: &Row<'_>, written: &Written) -> Option<Day> {
+    let code = row.word(written.from.checked_sub(1)?).trim_matches(['(', ')', '.', ':']);
+    (code == "b").then_some(Day::Start)
+}
+
 /// Whether a row has a time such as `14:22`.
 fn has_time(row: &Row<'_>) -> bool {
     let bytes = row.text.as_bytes();
@@ -144,8 +162,9 @@ fn has_time(row: &Row<'_>) -> bool {
 fn weight(dated: &Dated) -> i32 {
     let label = match dated.label {
         Some(Day::Issued) => 4,
+        Some(Day::Ordered) => 2,
         None => 1,
-        Some(Day::Other) => -3,
+        Some(Day::Other | Day::Start) => -3,
         Some(Day::Until) => -6,
     };
     label + if dated.has_time { 2 } else { 0 } - if dated.written.repaired { 1 } else { 0 }

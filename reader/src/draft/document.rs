@@ -1,7 +1,7 @@
 //! The draft of a document: one for each file. Must not know items and vehicles beyond their names.
 
 use hearth_contract::currency;
-use hearth_contract::formats::normalize_money;
+use hearth_contract::formats::{format_date, normalize_money};
 use hearth_contract::schema::Kind;
 
 use super::build::{Builder, placeless};
@@ -9,6 +9,7 @@ use super::category::Sort;
 use super::equations::money;
 use super::model::{Confidence, Draft, Evidence, FileReading, Known, KnownRecord, Source};
 use super::paper::Paper;
+use super::serial::code_evidence;
 use super::total::Total;
 use super::warranty::End;
 use super::words::papers::Paperwork;
@@ -54,7 +55,10 @@ pub(super) fn document(
         draft.put("category", sort.paper.word(), evidence);
     }
     put_invoice(&mut draft, file, known);
-    if let Some(vendor) = &paper.vendor {
+    put_bill(&mut draft, files, number, paper, known);
+    // A card or registration has no shop at its top: other words stand there.
+    let card = facts.sort.is_some_and(|sort| sort.paper == Paperwork::Identification);
+    if let Some(vendor) = paper.vendor.as_ref().filter(|vendor| !card || vendor.confidence > Confidence::Guess) {
         let evidence = paper.rows[vendor.row].evidence(files, vendor.from, vendor.to, vendor.confidence);
         draft.put("issuer", vendor.name.clone(), evidence);
     }
@@ -142,6 +146,28 @@ fn put_invoice(draft: &mut Builder, file: &FileReading, known: &Known) {
             draft.put("amount", sum, Evidence { confidence: Confidence::Guess, ..exact(text) });
         }
         None => draft.put("amount", sum, exact(text)),
+    }
+}
+
+/// What a code on the paper states.
+fn put_bill(draft: &mut Builder, files: &[FileReading], number: usize, paper: &Paper<'_>, known: &Known) {
+    let Some(bill) = &paper.bill else { return };
+    let exact = |confidence| code_evidence(files, number, &files[number].reading.codes[bill.code], confidence);
+    draft.put("category", Paperwork::Receipt.word(), exact(Confidence::Likely));
+    if let Some(day) = bill.day {
+        draft.put("issued_on", format_date(day), exact(Confidence::Certain));
+    }
+    if let Some(payee) = &bill.payee {
+        draft.put("issuer", payee.chars().take(TITLE_MAX).collect::<String>(), exact(Confidence::Certain));
+    }
+    let home = known.currency.as_ref();
+    if let Some(sum) = bill.cents.filter(|cents| *cents > 0) {
+        let foreign = bill.currency.as_ref().filter(|code| home.is_some_and(|home| home != *code));
+        if let Some(code) = foreign {
+            draft.put("notes", format!("The sum is {} {code}.", money(sum)), exact(Confidence::Certain));
+        }
+        let confidence = if foreign.is_some() { Confidence::Guess } else { Confidence::Certain };
+        draft.put("amount", money(sum), exact(confidence));
     }
 }
 

@@ -88,14 +88,7 @@ fn taxed(sums: &Sums) -> Vec<Equation> {
 
 /// Each base with the sums that are added or taken off before the total.
 fn parts(sums: &Sums) -> Vec<Equation> {
-    let once = |labels: &[Money]| -> i64 {
-        let mut all: Vec<i64> = sums.with(labels).map(|sum| sum.amount.cents).collect();
-        all.dedup();
-        all.iter().sum()
-    };
     let rounding = sums.with(&[Money::Rounding]).map(|sum| sum.amount.cents).last().unwrap_or(0);
-    let (tax, extra) = (once(&[Money::Tax]), once(&[Money::Extra]));
-    let discount = sums.with(&[Money::Discount]).map(|sum| sum.amount.cents.abs()).sum::<i64>();
     let mut found = Vec::new();
     for base in sums.with(&[Money::Subtotal, Money::Net, Money::Total, Money::Due]) {
         let cents = base.amount.cents;
@@ -104,6 +97,18 @@ fn parts(sums: &Sums) -> Vec<Equation> {
                 found.push((cents + signed, Proof::Rounding, plus(cents, signed)));
             }
         }
+        // What stands above the base is inside of it.
+        let below = |labels: &[Money]| -> i64 {
+            let mut all: Vec<i64> = sums
+                .labelled
+                .iter()
+                .filter(|sum| sum.row > base.row && labels.contains(&sum.label))
+                .map(|sum| sum.amount.cents)
+                .collect();
+            all.dedup();
+            all.iter().sum()
+        };
+        let (tax, extra, discount) = (below(&[Money::Tax]), below(&[Money::Extra]), below(&[Money::Discount]).abs());
         if matches!(base.label, Money::Total | Money::Due) {
             continue;
         }

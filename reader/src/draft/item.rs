@@ -24,8 +24,8 @@ pub(super) struct Capture<'r, 'f> {
     pub(super) papers: &'r [Paper<'f>],
     /// What they say of a thing.
     pub(super) facts: &'r [FileFacts],
-    /// The last day of the warranty, when a file states one.
-    pub(super) end: Option<End>,
+    /// The last day that each file states, in the same order.
+    pub(super) ends: &'r [Option<End>],
     /// What the home knows.
     pub(super) known: &'r Known,
 }
@@ -87,9 +87,11 @@ fn put_thing(draft: &mut Builder, capture: &Capture<'_, '_>, kind: Kind) {
             put_found(draft, field, found.as_ref());
         }
     }
-    if kind == Kind::Inventory {
+    if kind == Kind::Vehicle {
+        put_insurance(draft, capture);
+    } else {
         put_category(draft, capture);
-        if let Some(end) = capture.end.as_ref().filter(|end| end.warranty) {
+        for end in capture.ends.iter().flatten().filter(|end| end.warranty) {
             draft.put("warranty_expires_on", end.day.clone(), end.evidence.clone());
         }
     }
@@ -108,15 +110,29 @@ fn put_vehicle(draft: &mut Builder, vehicle: &VehicleFacts) {
     }
 }
 
+/// The insurer and the end of the policy.
+fn put_insurance(draft: &mut Builder, capture: &Capture<'_, '_>) {
+    let policies = capture.papers.iter().zip(capture.ends).filter(|(paper, _)| super::category::is_policy(paper));
+    for (paper, end) in policies {
+        if let Some(vendor) = &paper.vendor {
+            let evidence = paper.rows[vendor.row].evidence(capture.files, vendor.from, vendor.to, vendor.confidence);
+            draft.put("insurance_provider", vendor.name.clone(), evidence);
+        }
+        if let Some(end) = end {
+            draft.put("insurance_expires_on", end.day.clone(), end.evidence.clone());
+        }
+    }
+}
+
 fn put_found(draft: &mut Builder, field: &str, found: Option<&Found>) {
     if let Some(found) = found {
         draft.put(field, found.text.clone(), found.evidence.clone());
     }
 }
 
-/// The sort of the thing by its first word in the files.
+/// The sort of the thing by its first word in the files. The words of a receipt speak of many things.
 fn put_category(draft: &mut Builder, capture: &Capture<'_, '_>) {
-    for paper in capture.papers {
+    for paper in capture.papers.iter().filter(|paper| !super::category::is_purchase(paper)) {
         let rows = paper.rows.iter().take(ROWS_MAX);
         if let Some((row, hit)) =
             rows.filter_map(|row| THINGS.find(row).into_iter().next().map(|hit| (row, hit))).next()
@@ -143,7 +159,8 @@ fn put_purchases(draft: &mut Builder, capture: &Capture<'_, '_>, kind: Kind, wor
     let words = format!("{words} {}", own.join(" "));
     for (number, paper) in capture.papers.iter().enumerate() {
         let invoice = capture.files[number].reading.invoice.is_some();
-        let receipt = super::category::is_purchase(paper);
+        let sale = kind == Kind::Vehicle && super::category::is_contract(paper);
+        let receipt = super::category::is_purchase(paper) || sale;
         if invoice || receipt {
             purchase::put(draft, capture.files, number, paper, &words, capture.known);
         }

@@ -2,6 +2,7 @@
 //! are decoded.
 
 mod amounts;
+mod bill_codes;
 mod build;
 mod category;
 mod dates;
@@ -24,6 +25,7 @@ mod total;
 mod values;
 mod vehicle;
 mod vendor;
+mod vin;
 mod warranty;
 mod words;
 
@@ -86,7 +88,7 @@ impl<'f> Read<'f> {
             files.iter().enumerate().map(|(number, file)| Paper::read(number, file, known)).collect();
         let sorts: Vec<Option<Sort>> = papers.iter().map(category::sort).collect();
         let facts = papers.iter().enumerate().map(|(number, paper)| FileFacts {
-            thing: plate::thing(files, number, &paper.rows),
+            thing: plate::thing(files, number, &paper.rows, category::is_purchase(paper)),
             vehicle: vehicle::vehicle(files, number, &paper.rows, sorts[number]),
             codes: files[number].reading.codes.iter().map(|code| code.text.clone()).collect(),
         });
@@ -96,9 +98,7 @@ impl<'f> Read<'f> {
     }
 
     fn capture<'r>(&'r self, files: &'f [FileReading], known: &'r Known) -> Capture<'r, 'f> {
-        let warranties = self.ends.iter().flatten().filter(|end| end.warranty);
-        let end = warranties.max_by_key(|end| end.evidence.confidence).cloned();
-        Capture { files, papers: &self.papers, facts: &self.facts, end, known }
+        Capture { files, papers: &self.papers, facts: &self.facts, ends: &self.ends, known }
     }
 
     fn documents<'r>(
@@ -128,5 +128,5 @@ fn end(files: &[FileReading], papers: &[Paper<'_>], sorts: &[Option<Sort>], numb
         (issued.date, papers[at].rows[issued.place.row].evidence(files, written.from, written.to, issued.confidence))
     });
     let bought = evidence.as_ref().filter(|_| !is_receipt(number)).map(|(day, evidence)| (*day, evidence));
-    warranty::end(files, &papers[number], bought)
+    warranty::end(files, &papers[number], is_receipt(number), bought)
 }

@@ -4,9 +4,10 @@ use time::Date;
 
 use hearth_contract::formats::parse_date;
 
+use super::bill_codes::{Bill, bill};
 use super::dates::Order;
 use super::days::{Chosen, Dates};
-use super::model::{FileReading, Known};
+use super::model::{Confidence, FileReading, Known};
 use super::positions::{Position, positions};
 use super::rows::{Row, rows};
 use super::sums::{Sums, sums};
@@ -30,6 +31,8 @@ pub(super) struct Paper<'r> {
     pub(super) vendor: Option<Vendor>,
     /// The currency of its sums.
     pub(super) currency: Option<Currency>,
+    /// What a code on it states.
+    pub(super) bill: Option<Bill>,
 }
 
 impl<'r> Paper<'r> {
@@ -40,10 +43,19 @@ impl<'r> Paper<'r> {
         let positions = positions(&rows, &sums);
         let prices: Vec<i64> = positions.iter().map(|position| position.price.cents).collect();
         let currency = currency(&rows, &sums);
-        let exact: Vec<Date> = exact_days(file);
+        let bill = bill(&file.reading.codes);
+        let mut exact: Vec<Date> = exact_days(file);
+        exact.extend(bill.as_ref().and_then(|bill| bill.day));
         let dates = Dates::read(&rows, &exact, usual_order(&rows, currency, known));
         let issued = dates.issued(known.today, &exact);
-        Paper { issued, total: total(&sums, &prices), vendor: vendor(&rows), dates, positions, currency, rows }
+        let mut total = total(&sums, &prices);
+        if let Some(total) = &mut total
+            && bill.as_ref().and_then(|bill| bill.cents) == Some(total.sum.amount.cents)
+        {
+            // Two sources agree: the code and the text.
+            total.confidence = Confidence::Certain;
+        }
+        Paper { issued, total, vendor: vendor(&rows), dates, positions, currency, rows, bill }
     }
 }
 

@@ -11,6 +11,7 @@ const LOOSE_LETTERS: usize = 5;
 pub(super) struct Phrases<T> {
     automaton: AhoCorasick,
     classes: Vec<(T, usize)>,
+    loose: bool,
 }
 
 /// A phrase in a row.
@@ -27,8 +28,17 @@ pub(super) struct Hit<T> {
 }
 
 impl<T: Copy> Phrases<T> {
-    /// Each class with its phrases, separated by `|`.
+    /// Each class with its phrases, separated by `|`. Other letters may follow a long word.
     pub(super) fn new(lists: &[(T, &str)]) -> Phrases<T> {
+        Phrases::build(lists, true)
+    }
+
+    /// Phrases that end where a word ends, such as names.
+    pub(super) fn whole(lists: &[(T, &str)]) -> Phrases<T> {
+        Phrases::build(lists, false)
+    }
+
+    fn build(lists: &[(T, &str)], loose: bool) -> Phrases<T> {
         let mut phrases = Vec::new();
         let mut classes = Vec::new();
         for (class, list) in lists {
@@ -43,7 +53,7 @@ impl<T: Copy> Phrases<T> {
             }
         }
         let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&phrases);
-        Phrases { automaton: automaton.expect("the lists of phrases are short"), classes }
+        Phrases { automaton: automaton.expect("the lists of phrases are short"), classes, loose }
     }
 
     /// The phrases of a row from left to right. Of phrases that overlap, the first counts, and of those the longest.
@@ -73,6 +83,6 @@ impl<T: Copy> Phrases<T> {
     fn ends_well(&self, pattern: usize, end: usize, marks: &[(u32, bool)]) -> bool {
         let last = marks[end - 1].0;
         let part = marks[..end].iter().rev().take(self.classes[pattern].1).take_while(|mark| mark.0 == last).count();
-        part >= LOOSE_LETTERS || marks.get(end).is_none_or(|mark| mark.1)
+        (self.loose && part >= LOOSE_LETTERS) || marks.get(end).is_none_or(|mark| mark.1)
     }
 }

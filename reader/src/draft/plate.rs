@@ -15,6 +15,9 @@ const ROWS_MAX: usize = 400;
 /// A word with a lower score was read badly.
 const WELL_READ: f32 = 0.9;
 
+/// The most words of a model behind its make.
+const MODEL_WORDS: usize = 3;
+
 /// What one file says of a thing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Thing {
@@ -28,13 +31,21 @@ pub(super) struct Thing {
     pub(super) barcode: Option<Found>,
 }
 
-/// Reads a file for make, model, serial number and bar code.
-pub(super) fn thing(files: &[FileReading], number: usize, rows: &[Row<'_>]) -> Thing {
+/// Reads a file for make, model, serial number and bar code. On a receipt only a model and a serial number with a sign behind the
+/// label count: its other words speak of many things.
+pub(super) fn thing(files: &[FileReading], number: usize, rows: &[Row<'_>], receipt: bool) -> Thing {
     let rows = &rows[..rows.len().min(ROWS_MAX)];
     let mut values: Vec<(Plate, Labelled)> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
-        let hits = labels(row);
+        let mut hits = labels(row);
+        if receipt {
+            hits.retain(|hit| hit.class == Plate::Other || (may_stand_on_receipt(hit.class) && is_signed(row, hit)));
+        }
         for (place, hit) in hits.iter().enumerate().filter(|(_, hit)| hit.class != Plate::Other) {
+            // Labels of two languages in one word, such as `Modell/Model`: the last one stands before the value.
+            if hits[place + 1..].iter().any(|other| other.class == hit.class && other.from <= hit.to) {
+                continue;
+            }
             let next = hits[place + 1..].iter().find(|next| next.from > hit.to);
             let value =
                 value(rows, at, hit, next).filter(|value| value.row == at || labels(&rows[value.row]).is_empty());
@@ -60,8 +71,11 @@ pub(super) fn thing(files: &[FileReading], number: usize, rows: &[Row<'_>]) -> T
         proved_by_code(files, number, with_rivals(found(value), &rivals), codes)
     });
     Thing {
-        make: best(&[Plate::Make]).map(found).or_else(|| make(files, rows)),
-        model: best(&[Plate::OrderNumber, Plate::Model, Plate::Type, Plate::Product]).map(found),
+        make: best(&[Plate::Make]).map(found).or_else(|| make(files, rows).filter(|_| !receipt)),
+        model: best(&[Plate::OrderNumber, Plate::Model, Plate::Type])
+            .or_else(|| beside_make(rows).filter(|_| !receipt))
+            .or_else(|| best(&[Plate::Product]))
+            .map(found),
         serial: serial.or_else(|| coded_serial(files, number, codes)),
         barcode: barcode(files, number, codes),
     }
@@ -73,11 +87,23 @@ fn labels(row: &Row<'_>) -> Vec<Hit<Plate>> {
     hits.retain(|hit| {
         let letters =
             (hit.from..=hit.to).map(|word| row.word(word).chars().filter(|letter| letter.is_alphanumeric()).count());
-        let signed = row.word(hit.to).contains([':', '=', '#', '.', '/', '°'])
-            || (hit.to + 1 < row.words.len() && row.word(hit.to + 1).starts_with([':', '=', '#']));
-        hit.class == Plate::Other || letters.sum::<usize>() > 4 || signed || hit.from == 0 || row.words.len() <= 3
+        hit.class == Plate::Other
+            || letters.sum::<usize>() > 4
+            || is_signed(row, hit)
+            || hit.from == 0
+            || row.words.len() <= 3
     });
     hits
+}
+
+/// Whether a sign such as a colon ends a label.
+fn is_signed(row: &Row<'_>, hit: &Hit<Plate>) -> bool {
+    row.word(hit.to).contains([':', '=', '#', '.', '/', '°'])
+        || (hit.to + 1 < row.words.len() && row.word(hit.to + 1).starts_with([':', '=', '#']))
+}
+
+fn may_stand_on_receipt(class: Plate) -> bool {
+    matches!(class, Plate::Serial | Plate::Model | Plate::OrderNumber)
 }
 
 /// The value when it can be what the label says.
@@ -142,6 +168,17 @@ fn is_measure(text: &str) -> bool {
                 | "cm"
                 | "rpm"
         )
+}
+
+/// The words behind a make at the start of a row, when they have a number: `FRITZ!Box 7590`.
+fn beside_make(rows: &[Row<'_>]) -> Option<Labelled> {
+    rows.iter().enumerate().find_map(|(at, row)| {
+        let from = MAKES.find(row).first().filter(|hit| hit.from == 0)?.to + 1;
+        let to = row.words.len() - 1;
+        let text = (from <= to && to < from + MODEL_WORDS).then(|| row.raw(from, to))?;
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        (digits >= 2 && text.len() >= 3 && !is_measure(&text)).then_some(Labelled { text, row: at, from, to })
+    })
 }
 
 /// A make that stands alone among the words.

@@ -1,5 +1,7 @@
 //! The things that a receipt or invoice lists, each with its name and price. Must not know totals.
 
+use std::collections::BTreeSet;
+
 use super::amounts::Amount;
 use super::rows::Row;
 use super::sums::{Sums, has_words};
@@ -7,6 +9,9 @@ use super::words::money::Money;
 
 /// The most positions of a paper.
 const POSITIONS_MAX: usize = 200;
+
+/// The name of a thing stands at most this many rows above its price.
+const NAME_ROWS: usize = 4;
 
 /// More pieces in one position are no quantity but a number of a product.
 const QUANTITY_MAX: i64 = 999;
@@ -38,7 +43,11 @@ pub(super) struct Name {
 /// The positions above the first total, subtotal or payment.
 pub(super) fn positions(rows: &[Row<'_>], sums: &Sums) -> Vec<Position> {
     let ends = [Money::Total, Money::Due, Money::Rounded, Money::Subtotal, Money::Net, Money::Paid];
-    let end = sums.with(&ends).map(|sum| sum.row).next().unwrap_or(0);
+    let labelled: BTreeSet<usize> = sums.labelled.iter().map(|sum| sum.row).collect();
+    let first_price = (0..rows.len()).find(|row| !labelled.contains(row) && sums.decimals(*row).next().is_some());
+    let first_price = first_price.unwrap_or(rows.len());
+    // A sum above the first price heads the paper.
+    let end = sums.with(&ends).map(|sum| sum.row).find(|row| *row > first_price).unwrap_or(0);
     let mut found: Vec<Position> = Vec::new();
     for at in 0..end.min(rows.len()) {
         let labels: Vec<Money> = sums.labelled.iter().filter(|sum| sum.row == at).map(|sum| sum.label).collect();
@@ -51,7 +60,7 @@ pub(super) fn positions(rows: &[Row<'_>], sums: &Sums) -> Vec<Position> {
             break;
         }
         let cents = if discount { -price.cents.abs() } else { price.cents };
-        let name = if discount { None } else { name(rows, sums, at) };
+        let name = if discount { None } else { name(rows, sums, at, found.last()) };
         found.push(Position {
             name,
             row: at,
@@ -72,23 +81,43 @@ fn unit<'s>(row: &Row<'_>, amounts: impl Iterator<Item = &'s Amount>, total: i64
     counts.flat_map(|count| prices.iter().filter(move |price| *price * count == total).copied()).next()
 }
 
-/// The words before the numbers of the row, else the row above or below without a price.
-fn name(rows: &[Row<'_>], sums: &Sums, at: usize) -> Option<Name> {
-    let first = sums.rows[at].iter().map(|amount| amount.from).filter(|from| *from > 0).min();
+/// The words before the numbers of the row, else those of a row above or below without a price. `previous` is the position before.
+fn name(rows: &[Row<'_>], sums: &Sums, at: usize, previous: Option<&Position>) -> Option<Name> {
+    let first = sums.decimals(at).map(|amount| amount.from).filter(|from| *from > 0).min();
     let beside = words(&rows[at], at, first.unwrap_or(rows[at].words.len()));
-    let near = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter(|row| *row < rows.len());
-    let mut free =
-        near.filter(|row| sums.decimals(*row).next().is_none() && !sums.has_label[*row] && has_words(&rows[*row]));
-    beside.or_else(|| free.find_map(|row| words(&rows[row], row, rows[row].words.len())))
+    let priced = |row: usize| sums.decimals(row).next().is_some() || sums.has_label[row];
+    let whole = |row: usize| words(&rows[row], row, rows[row].words.len());
+    // Names below their prices: the first of them has only the heads of columns above it.
+    let below = |previous: &Position| previous.name.is_some_and(|name| name.row > previous.row);
+    let start = at.saturating_sub(NAME_ROWS);
+    let block: Vec<usize> =
+        (start..at).rev().take_while(|row| !priced(*row)).filter(|row| is_text(&rows[*row])).collect();
+    let above = match previous {
+        Some(previous) if below(previous) => None,
+        Some(_) => block.last().copied(),
+        None => block.iter().copied().find(|row| !rows[*row].text.starts_with('(')),
+    };
+    let next = Some(at + 1).filter(|row| *row < rows.len() && !priced(*row) && is_text(&rows[*row]));
+    beside.or_else(|| whole(above?)).or_else(|| whole(next?))
+}
+
+/// Words, and not more digits than letters: no number of a receipt, no time.
+fn is_text(row: &Row<'_>) -> bool {
+    let digits = row.text.bytes().filter(u8::is_ascii_digit).count();
+    has_words(row) && row.text.bytes().filter(u8::is_ascii_alphabetic).count() >= digits
 }
 
 /// The words of a row before one of them, without the numbers at their start.
 fn words(row: &Row<'_>, at: usize, end: usize) -> Option<Name> {
     const UNITS: &[&str] = &["pcs", "pce", "unit", "units", "stk", "each", "ea", "nos", "set", "btl", "pkt", "ctn"];
     let letters = |word: &str| word.bytes().filter(u8::is_ascii_alphabetic).count();
+    const TAX_CODES: &[&str] = &["sr", "zr", "s", "z", "zrl", "srl", "tx", "a", "b"];
     let is_name = |word: &str| letters(word) >= 2 && letters(word) * 2 >= word.len() && !UNITS.contains(&word);
     let from = (0..end).find(|word| is_name(row.word(*word)))?;
-    let to = (from..end).rev().find(|word| letters(row.word(*word)) > 0 || row.word(*word).len() > 1)?;
+    let is_tax_code =
+        |word: &str| TAX_CODES.contains(&word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()));
+    let tells = |word: &str| letters(word) > 0 && !matches!(word, "x" | "@") && !is_tax_code(word);
+    let to = (from..end).rev().find(|word| tells(row.word(*word)))?;
     let enough = (from..=to).map(|word| letters(row.word(word))).sum::<usize>() >= 3;
     enough.then_some(Name { row: at, from, to })
 }

@@ -9,6 +9,9 @@ use super::model::{Confidence, Evidence, FileReading, Known, Source};
 use super::paper::Paper;
 use super::positions::Position;
 use super::rows::fold;
+use super::total::Total;
+use super::words::makes::MAKES;
+use super::words::things::THINGS;
 
 /// The most other prices that are named.
 const RIVALS_MAX: usize = 4;
@@ -38,8 +41,16 @@ pub(super) fn put(
         put_day_and_shop(draft, files, paper);
         return;
     };
-    let evidence = price_evidence(files, paper, position);
-    put_sum(draft, "purchase_price", position.unit_cents, evidence, paper, known);
+    match with_tax(paper, position) {
+        Some(total) => {
+            let evidence = super::document::total_evidence(files, paper, total);
+            put_sum(draft, "purchase_price", total.sum.amount.cents, evidence, paper, known);
+        }
+        None => {
+            let evidence = price_evidence(files, paper, position);
+            put_sum(draft, "purchase_price", position.unit_cents, evidence, paper, known);
+        }
+    }
     if let Some(name) = position.name {
         let named = &paper.rows[name.row];
         let evidence = named.evidence(files, name.from, name.to, Confidence::Guess);
@@ -47,6 +58,13 @@ pub(super) fn put(
         let rivals = others.take(RIVALS_MAX).map(|name| paper.rows[name.row].raw(name.from, name.to).into()).collect();
         let text: String = named.raw(name.from, name.to).chars().take(NAME_MAX).collect();
         draft.put("name", text, Evidence { rivals, ..evidence });
+        let inside = |from: usize, to: usize| from >= name.from && to <= name.to;
+        if let Some(hit) = THINGS.find(named).into_iter().find(|hit| inside(hit.from, hit.to)) {
+            draft.put("category", hit.class, named.evidence(files, hit.from, hit.to, Confidence::Guess));
+        }
+        if let Some(hit) = MAKES.find(named).into_iter().find(|hit| inside(hit.from, hit.to)) {
+            draft.put("make", hit.class, named.evidence(files, hit.from, hit.to, Confidence::Guess));
+        }
     }
     put_day_and_shop(draft, files, paper);
 }
@@ -61,6 +79,14 @@ fn put_day_and_shop(draft: &mut Builder, files: &[FileReading], paper: &Paper<'_
         let evidence = paper.rows[vendor.row].evidence(files, vendor.from, vendor.to, vendor.confidence);
         draft.put("purchased_from", vendor.name.clone(), evidence);
     }
+}
+
+/// The total of a paper that adds the tax to its only position.
+fn with_tax<'p>(paper: &'p Paper<'_>, position: &Position) -> Option<&'p Total> {
+    let only = paper.positions.len() == 1 && position.unit_cents == position.price.cents;
+    let net = format!("{} + ", money(position.unit_cents));
+    let total = paper.total.as_ref().filter(|total| only && total.sum.amount.cents > position.unit_cents)?;
+    total.equation.as_ref().is_some_and(|equation| equation.starts_with(&net)).then_some(total)
 }
 
 /// The position that has most words of the thing; without one, the position with the highest price.

@@ -223,6 +223,7 @@ fn label_of(labels: &[Money], cents: i64) -> Option<Money> {
     if let Some(total) = total {
         return Some(match (without, has(Money::Tax), has(Money::WithTax)) {
             (true, ..) => Money::Net,
+            _ if has(Money::Net) && total == Money::Total => Money::Net,
             (_, true, false) => Money::Tax,
             (_, true, true) => Money::Unclear,
             _ if labels.first() == Some(&Money::Other) && labels.last() == Some(&Money::Other) => Money::Other,

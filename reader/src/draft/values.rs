@@ -43,7 +43,7 @@ pub(super) fn value<T: Copy>(rows: &[Row<'_>], at: usize, hit: &Hit<T>, next: Op
             let to = last(row, from, next);
             Some(Labelled { text: trimmed(&row.raw(from, to)), row: at, from, to })
         }
-        None => below(rows, at, hit),
+        None => below(rows, at, hit, next),
     }
 }
 
@@ -81,7 +81,7 @@ fn is_gap(row: &Row<'_>, at: usize) -> bool {
 }
 
 /// The words of the next row that stand below a label. Without places: the whole row.
-fn below<T: Copy>(rows: &[Row<'_>], at: usize, hit: &Hit<T>) -> Option<Labelled> {
+fn below<T: Copy>(rows: &[Row<'_>], at: usize, hit: &Hit<T>, behind: Option<&Hit<T>>) -> Option<Labelled> {
     let next = rows.get(at + 1).filter(|next| next.page == rows[at].page)?;
     let Some(label) = rows[at].area(hit.from, hit.to) else {
         let to = next.words.len().min(WORDS_MAX) - 1;
@@ -92,8 +92,10 @@ fn below<T: Copy>(rows: &[Row<'_>], at: usize, hit: &Hit<T>) -> Option<Labelled>
         area.x < label.x + label.w && label.x < area.x + area.w
     };
     let from = (0..next.words.len()).find(touches)?;
-    let to = (from..next.words.len().min(from + WORDS_MAX) - 1).find(|word| is_gap(next, *word));
-    let to = to.unwrap_or(next.words.len().min(from + WORDS_MAX) - 1);
+    let column = behind.and_then(|behind| rows[at].area(behind.from, behind.to)).map(|area| area.x);
+    let end = next.words.len().min(from + WORDS_MAX) - 1;
+    let ends = |word: &usize| is_gap(next, *word) || column.is_some_and(|x| next.words[word + 1].area.x >= x);
+    let to = (from..end).find(ends).unwrap_or(end);
     Some(Labelled { text: trimmed(&next.raw(from, to)), row: at + 1, from, to })
 }
 

@@ -1,13 +1,12 @@
 //! What a paper says of a vehicle: identification number, plate, make, model, year, colour, fuel, policy. Must not know drafts.
 
-use hearth_contract::formats::normalize_vin;
-
 use super::category::Sort;
-use super::model::{Confidence, Evidence, FileReading};
+use super::model::{Confidence, FileReading};
 use super::phrases::Hit;
 use super::rows::Row;
-use super::serial::{Found, code_evidence};
+use super::serial::Found;
 use super::values::{Labelled, value};
+use super::vin::{VIN_LETTERS, coded_vin, labelled_vin, vin};
 use super::words::makes::CARS;
 use super::words::papers::Paperwork;
 use super::words::vehicles::{FUELS, VEHICLES, Vehicle, code};
@@ -15,11 +14,11 @@ use super::words::vehicles::{FUELS, VEHICLES, Vehicle, code};
 /// The rows that are read.
 const ROWS_MAX: usize = 400;
 
-/// The letters of an identification number since 1981 (ISO 3779).
-const VIN_LETTERS: usize = 17;
-
 /// A photo of a number has this many rows at most.
 const FEW_ROWS: usize = 3;
+
+/// Words of the names of makers, which are no models.
+const COMPANY_WORDS: &[&str] = &["motor", "motors", "motorrad", "company", "group", "werke", "usa", "europe", "france"];
 
 /// So many codes of Europe make a registration paper.
 const CODES_MIN: usize = 3;
@@ -62,6 +61,10 @@ pub(super) fn vehicle(
         let hits = labels(row, european && codes >= CODES_MIN);
         for (place, hit) in hits.iter().enumerate() {
             let next = hits[place + 1..].iter().find(|next| next.from > hit.to);
+            // A code and its words, such as `D.1 Make`: the last label stands before the value.
+            if next.is_some_and(|next| next.class == hit.class && next.from == hit.to + 1) {
+                continue;
+            }
             if let Some(value) = value(rows, at, hit, next) {
                 facts.take(files, rows, hit.class, value);
             }
@@ -70,7 +73,7 @@ pub(super) fn vehicle(
     let insured = sort.is_some_and(|sort| sort.paper == Paperwork::Insurance);
     let is_vehicle = facts.vin.is_some() || (facts.plate.is_some() && (european || insured));
     if is_vehicle && facts.make.is_none() {
-        facts.make = named_make(files, rows);
+        (facts.make, facts.model) = named(files, rows, facts.model.take());
     }
     is_vehicle.then_some(facts)
 }
@@ -143,94 +146,6 @@ fn plate_text(text: &str) -> Option<String> {
     (fits && (2..=10).contains(&count)).then_some(plate)
 }
 
-/// A VIN in a bar code or matrix code.
-fn coded_vin(files: &[FileReading], number: usize) -> Option<Found> {
-    files[number].reading.codes.iter().find_map(|code| {
-        let text = code.text.trim_start_matches(['I', '*']).trim_end_matches('*');
-        let vin = normalize_vin(text).filter(|vin| vin.len() == VIN_LETTERS && is_mixed(vin))?;
-        let confidence = if has_check_digit(&vin) { Confidence::Certain } else { Confidence::Likely };
-        Some(Found { text: vin, evidence: code_evidence(files, number, code, confidence) })
-    })
-}
-
-/// A VIN that stands anywhere as one word. Without a label it counts only with its check digit.
-fn vin(files: &[FileReading], rows: &[Row<'_>]) -> Option<Found> {
-    rows.iter().find_map(|row| {
-        (0..row.words.len()).find_map(|at| {
-            let text: String = row.words[at].text.chars().filter(char::is_ascii_alphanumeric).collect();
-            let start = text.len().checked_sub(VIN_LETTERS)?;
-            let vin = spelled(&text[start..])?;
-            let found = Found { text: vin.clone(), evidence: row.evidence(files, at, at, Confidence::Certain) };
-            has_check_digit(&vin).then_some(found)
-        })
-    })
-}
-
-/// A VIN behind its label. Where the check digit does not hold, readings with which it holds are rivals.
-fn labelled_vin(text: &str, evidence: Evidence) -> Option<Found> {
-    let vin = spelled(text)?;
-    if has_check_digit(&vin) {
-        return Some(Found { text: vin, evidence: Evidence { confidence: Confidence::Certain, ..evidence } });
-    }
-    let pairs = [('S', '5'), ('B', '8'), ('Z', '2'), ('G', '6'), ('D', '0'), ('L', '1')];
-    let mut rivals: Vec<serde_json::Value> = Vec::new();
-    for (at, read) in vin.char_indices() {
-        for (letter, digit) in pairs {
-            let other = if read == letter {
-                digit
-            } else if read == digit {
-                letter
-            } else {
-                continue;
-            };
-            let mut changed = vin.clone();
-            changed.replace_range(at..at + 1, other.encode_utf8(&mut [0; 4]));
-            if has_check_digit(&changed) {
-                rivals.push(changed.into());
-            }
-        }
-    }
-    Some(Found { text: vin, evidence: Evidence { rivals, ..evidence } })
-}
-
-/// Seventeen letters and digits. I, O and Q are in no VIN (ISO 3779): they are digits that were read badly.
-fn spelled(text: &str) -> Option<String> {
-    let upper: String = text
-        .to_ascii_uppercase()
-        .chars()
-        .map(|letter| match letter {
-            'I' => '1',
-            'O' | 'Q' => '0',
-            other => other,
-        })
-        .collect();
-    normalize_vin(&upper).filter(|vin| vin.len() == VIN_LETTERS && is_mixed(vin))
-}
-
-/// Letters and digits, and a digit at the end: the number of the piece.
-fn is_mixed(vin: &str) -> bool {
-    let letters = vin.bytes().filter(u8::is_ascii_uppercase).count();
-    (2..=14).contains(&letters) && vin.bytes().skip(13).all(|byte| byte.is_ascii_digit())
-}
-
-/// The check digit of North America (49 CFR 565.15): weights times values, modulo 11, stands at place 9.
-fn has_check_digit(vin: &str) -> bool {
-    const WEIGHTS: [u32; VIN_LETTERS] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
-    let value = |byte: u8| match byte {
-        b'0'..=b'9' => u32::from(byte - b'0'),
-        b'A'..=b'H' => u32::from(byte - b'A') + 1,
-        b'J'..=b'R' => u32::from(byte - b'J') + 1,
-        b'S'..=b'Z' => u32::from(byte - b'S') + 2,
-        _ => 0,
-    };
-    let sum: u32 = vin.bytes().zip(WEIGHTS).map(|(byte, weight)| value(byte) * weight).sum();
-    let expected = match sum % 11 {
-        10 => b'X',
-        digit => b'0' + u8::try_from(digit).unwrap_or(0),
-    };
-    vin.as_bytes().get(8) == Some(&expected)
-}
-
 /// Whether words speak of a vehicle, or a photo shows little more than one number. Serial numbers of other things may have 17 letters.
 fn speaks_of_vehicle(rows: &[Row<'_>]) -> bool {
     let vehicle = |row: &Row<'_>| {
@@ -240,11 +155,24 @@ fn speaks_of_vehicle(rows: &[Row<'_>]) -> bool {
     rows.len() <= FEW_ROWS || rows.iter().any(vehicle)
 }
 
-/// A make of vehicles that stands among the words.
-fn named_make(files: &[FileReading], rows: &[Row<'_>]) -> Option<Found> {
-    rows.iter().find_map(|row| {
-        let hit =
-            CARS.find(row).into_iter().find(|hit| hit.class.len() > 3 || row.words[hit.from].text == hit.class)?;
-        Some(Found { text: hit.class.to_owned(), evidence: row.evidence(files, hit.from, hit.to, Confidence::Likely) })
-    })
+/// A make of vehicles that stands among the words, and the word behind it as its model.
+fn named(files: &[FileReading], rows: &[Row<'_>], model: Option<Found>) -> (Option<Found>, Option<Found>) {
+    let found = rows.iter().find_map(|row| {
+        let hits = CARS.find(row);
+        let hit = hits.into_iter().find(|hit| hit.class.len() > 3 || row.words[hit.from].text == hit.class)?;
+        Some((row, hit))
+    });
+    let Some((row, hit)) = found else { return (None, model) };
+    let make =
+        Found { text: hit.class.to_owned(), evidence: row.evidence(files, hit.from, hit.to, Confidence::Likely) };
+    let next = hit.to + 1;
+    let tells = next < row.words.len() && (2..=12).contains(&row.word(next).len()) && row.word(next).is_ascii();
+    let labels = VEHICLES.find(row);
+    let tells = tells && !COMPANY_WORDS.contains(&row.word(next));
+    let free = tells && !row.word(next).ends_with([':', '.', ',']) && labels.iter().all(|label| label.from != next);
+    let behind = free.then(|| Found {
+        text: row.words[next].text.clone(),
+        evidence: row.evidence(files, next, next, Confidence::Guess),
+    });
+    (Some(make), model.or(behind))
 }

@@ -3,6 +3,7 @@
 use super::model::Confidence;
 use super::phrases::Hit;
 use super::rows::Row;
+use super::words::papers::PAPERS;
 use super::words::vendors::{HEADS, Head};
 
 /// The rows at the top of a paper in which the name of a shop is looked for.
@@ -62,7 +63,8 @@ fn at_top(rows: &[Row<'_>]) -> Option<Vendor> {
     let hits: Vec<Vec<Hit<Head>>> = top.iter().map(|row| HEADS.find(row)).collect();
     let has = |at: usize, class: Head| hits[at].iter().any(|hit| hit.class == class);
     let buyer = (0..top.len()).find(|at| has(*at, Head::Buyer) && !has(*at, Head::Company)).unwrap_or(top.len());
-    let named_rows: Vec<usize> = (0..buyer).filter(|at| is_name(&top[*at])).collect();
+    let titled = |at: usize| PAPERS.find(&top[at]).first().is_some_and(|hit| hit.from == 0);
+    let named_rows: Vec<usize> = (0..buyer).filter(|at| is_name(&top[*at]) && !titled(*at)).collect();
     let first = named_rows.iter().copied().find(|at| has(*at, Head::Company) || hits[*at].is_empty());
     let company = named_rows.iter().copied().find(|at| has(*at, Head::Company) && !has(*at, Head::Paper));
     let is_end = |at: usize| {
@@ -132,10 +134,10 @@ fn letters(row: &Row<'_>) -> usize {
     row.text.chars().filter(|letter| letter.is_alphabetic()).count()
 }
 
-/// At least three letters, more letters than digits, and no price at the end.
+/// At least three letters, more letters than digits, no label at the start and no price at the end.
 fn is_name(row: &Row<'_>) -> bool {
     let digits = row.text.bytes().filter(u8::is_ascii_digit).count();
     let last = row.word(row.words.len() - 1).trim_end_matches(|letter: char| !letter.is_ascii_digit()).as_bytes();
     let priced = last.len() > 3 && matches!(last[last.len() - 3], b'.' | b',') && last[0].is_ascii_digit();
-    letters(row) >= 3 && letters(row) > digits && !priced
+    letters(row) >= 3 && letters(row) > digits && !priced && !row.word(0).ends_with(':')
 }

@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 2_000;
 const MONTHS_MAX: u32 = 12 * 50;
 
 /// The most words between "warranty" and its term.
-const WORDS_BETWEEN: usize = 7;
+const WORDS_BETWEEN: usize = 12;
 
 /// The last day on which something holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,18 +40,23 @@ struct Period {
     warranty: bool,
 }
 
-/// The last day that a paper states or that follows from its day of issue. `bought` is the day of purchase from another file.
-pub(super) fn end(files: &[FileReading], paper: &Paper<'_>, bought: Option<(Date, &Evidence)>) -> Option<End> {
+/// The last day that a paper states or that follows from its day of issue. `bought` is the day of purchase from another file. A
+/// receipt states the ends of offers and cards too: there the row must speak of a warranty.
+pub(super) fn end(
+    files: &[FileReading],
+    paper: &Paper<'_>,
+    receipt: bool,
+    bought: Option<(Date, &Evidence)>,
+) -> Option<End> {
     let rows = &paper.rows[..paper.rows.len().min(ROWS_MAX)];
     let period = rows.iter().enumerate().find_map(|(at, row)| period(row, at));
-    let warranty_words = rows.iter().any(|row| TERMS.find(row).iter().any(|hit| hit.class == Term::Warranty));
-    let start = match (&paper.issued, bought) {
-        (_, Some((day, evidence))) => Some((day, evidence.confidence, evidence.rivals.is_empty())),
-        (Some(issued), None) => Some((issued.date, issued.confidence, issued.rivals.is_empty())),
-        (None, None) => None,
-    };
+    let of_warranty = |row: &Row<'_>| TERMS.find(row).iter().any(|hit| hit.class == Term::Warranty);
+    let warranty_words = rows.iter().any(of_warranty);
+    let own = paper.dates.start().or_else(|| paper.issued.clone());
+    let own = own.map(|day| (day.date, day.confidence, day.rivals.is_empty()));
+    let start = bought.map(|(day, evidence)| (day, evidence.confidence, evidence.rivals.is_empty())).or(own);
     let computed = period.zip(start).and_then(|(period, start)| Some((period, start, later(start.0, period.months)?)));
-    let stated = paper.dates.until();
+    let stated = paper.dates.until().filter(|stated| !receipt || rows.get(stated.place.row).is_some_and(of_warranty));
     match (stated, computed) {
         (Some(stated), computed) => {
             let place = stated.place;

@@ -132,7 +132,8 @@ fn outcome(bytes: &[u8], status: ExitStatus) -> End {
         Ok(Refused { error }) if status.code() == Some(1) => {
             let sentence: String =
                 error.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).take(SENTENCE_MAX).collect();
-            failed(FailureCode::Unreadable, format!("The file could not be read: {sentence}"))
+            let point = if sentence.ends_with('.') { "" } else { "." };
+            unreadable(&format!("{sentence}{point}"))
         }
         _ => unreadable(&format!("the program that reads files ended early ({status}). Send another picture of it.")),
     }

@@ -9,6 +9,7 @@ mod key;
 mod lab;
 mod log;
 mod output;
+mod read_file;
 mod serve;
 mod signals;
 mod team;
@@ -59,6 +60,9 @@ enum Command {
         #[arg(long, default_value = "http://127.0.0.1:8750", value_parser = parse_base_url, value_name = "URL")]
         base_url: String,
     },
+    /// Read one file from standard input in a confined process; the server starts it
+    #[command(hide = true)]
+    ReadFile(read_file::ReadFile),
     /// Write shell completions
     Completions(hearth_help::Completions),
     /// Write the manual page, or one page for each command
@@ -108,6 +112,9 @@ enum DataCommand {
 pub(crate) fn main() -> ExitCode {
     core_dumps::disable();
     let cli = Cli::parse();
+    if let Command::ReadFile(args) = &cli.command {
+        return read_file::read_file(args);
+    }
     let given = cli.data.clone();
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
@@ -137,6 +144,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Ok(None) => Ok(()),
             Err((dir, error)) => anyhow::bail!("{}: {error}; name a directory that is yours", dir.display()),
         },
+        // `main` has run it: it must not start a runtime with threads.
+        Command::ReadFile(_) => Ok(()),
         Command::OnData(command) => run_on_data(command, cli.data, cli.json),
     }
 }

@@ -56,12 +56,13 @@ fn requests() -> Named {
             "ExtractCreate",
             strict(
                 json!({
-                    "files": files(), "subject_type": { "type": ["string", "null"], "enum": ["inventory", "vehicle", null] },
+                    "files": files(), "subject_type": nullable(reference("PaperSubject")),
                     "subject_id": nullable(reference("Id")),
                 }),
                 &["files"],
             ),
         ),
+        ("PaperSubject", words(&["inventory", "vehicle"])),
         ("DraftType", words(&["inventory", "vehicle", "document"])),
         ("DraftSource", words(&["text", "code", "exif", "home", "equation"])),
         ("SuggestedEvidence", strict(evidence, &[])),

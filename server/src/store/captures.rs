@@ -261,12 +261,11 @@ pub fn end(tx: &Tx<'_>, job: &Capture, status: Status, now: Timestamp) -> Result
 /// more.
 pub fn clean_up(tx: &Tx<'_>, now: Timestamp, limit: usize) -> Result<bool, StoreError> {
     let mut select = tx.conn.prepare_cached(&format!(
-        "{SELECT} WHERE expires_at <= ?1 AND expires_at > ?2 AND status IN
-        ('queued', 'running', 'ready', 'failed') ORDER BY expires_at LIMIT ?3"
+        "{SELECT} WHERE expires_at <= ?1 AND status IN ('queued', 'running', 'ready', 'failed')
+         ORDER BY expires_at LIMIT ?2"
     ))?;
     let forgotten = now.plus_millis(-KEPT_MS);
-    let due: Vec<Capture> =
-        select.query_and_then((now.millis(), forgotten.millis(), limit as i64), read_job)?.collect::<Result<_, _>>()?;
+    let due: Vec<Capture> = select.query_and_then((now.millis(), limit as i64), read_job)?.collect::<Result<_, _>>()?;
     due.iter().try_for_each(|job| end(tx, job, Status::Expired, now))?;
     let mut select =
         tx.conn.prepare_cached(&format!("{SELECT} WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2"))?;

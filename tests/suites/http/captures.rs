@@ -110,7 +110,7 @@ async fn job_reads_its_files_and_shows_the_facts() {
     let text = client.get(&format!("/v1/files/{file}/text")).await;
     assert_eq!(text.data(), &json!({ "pages": [{ "text": "Model WAN28232\nWaschmaschine" }] }));
     // Each purpose has its own list.
-    assert_eq!(client.list_all("/v1/smart-add").await, [job.clone()]);
+    assert_eq!(client.list_all("/v1/smart-add").await, std::slice::from_ref(&job));
     assert_eq!(client.list_all("/v1/smart-add?status=ready").await.len(), 1);
     assert_eq!(client.list_all("/v1/smart-add?status=failed").await.len(), 0);
     assert_eq!(client.list_all("/v1/extract").await.len(), 0);

@@ -62,7 +62,7 @@ fn columns_text(table: &TableReport) -> String {
         false => format!("{column} = {field}"),
     };
     let used: Vec<String> = table.used.iter().map(shown).collect();
-    format!("{}, columns of {}: {}.", table.kind.collection(), table.profile.as_str(), used.join(", "))
+    format!("{}, columns of {}: {}.", table.kind.collection(), table.product.as_str(), used.join(", "))
 }
 
 /// The sum of a preview, or of a result.

@@ -19,7 +19,7 @@ fn file(name: &str, text: &str) -> FileReading {
     let count = text.lines().count().max(1) as f32;
     let lines =
         text.lines().enumerate().map(|(row, line)| Line { words: words(line, row as f32 / count, 0.8 / count) });
-    let page = Page { aspect: 0.7, lines: lines.filter(|line| !line.words.is_empty()).collect() };
+    let page = Page { aspect: 0.7, lines: lines.filter(|line| !line.words.is_empty()).collect(), ..Page::default() };
     let reading = Reading { pages: vec![page], text_source: TextSource::Recognized, ..Reading::default() };
     FileReading { sha256: name.to_owned(), name: Some(format!("{name}.jpg")), reading }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{draft, field, file, sure};
 use crate::draft::{Confidence, Draft, FileReading, Known, KnownRecord, Source, extract, smart_add};
-use crate::reading::{Invoice, Position};
+use crate::reading::{Area, Code, CodeFormat, Invoice, Position};
 
 #[test]
 fn papers_give_category_and_end() {
@@ -71,11 +71,22 @@ fn ambiguous_date_is_guess_with_rival() {
     let american = read("Shop Inc\n03/04/2024\nTotal $12.00", Some("USD"));
     assert_eq!((field(&american, "issued_on"), sure(&american, "issued_on")), ("2024-03-04", "guess"));
     let settled = read("Shop Ltd\nOrder date 25/03/2024\nDate 03/04/2024\nTotal 12.00", Some("EUR"));
-    assert_eq!((field(&settled, "issued_on"), sure(&settled, "issued_on")), ("2024-03-25", "likely"));
+    assert_eq!((field(&settled, "issued_on"), sure(&settled, "issued_on")), ("2024-04-03", "likely"));
     let points = read("Laden GmbH\n03.04.2024\nSumme 12,00", Some("EUR"));
     assert_eq!((field(&points, "issued_on"), sure(&points, "issued_on")), ("2024-04-03", "likely"));
     let future = read("Laden GmbH\nDatum 03.04.2025\nSumme 12,00", Some("EUR"));
     assert_eq!(field(&future, "issued_on"), "-", "a day after today is no day of a receipt");
+}
+
+#[test]
+fn policy_drafts_vehicle_with_insurance() {
+    let text = "Allianz Versicherungs-AG\nKfz-Versicherung\nVersicherungsschein Nr. AS-123456789\nAmtliches Kennzeichen: B-XY 1234\n\
+        Fahrzeug: VW Golf\nFIN: WVWZZZ1KZ6W123456\nVersicherungsbeginn: 01.01.2024\nAblauf: 31.12.2024\nJahresbeitrag 512,34 €";
+    let vehicle = draft(text, "vehicle");
+    let names = ["license_plate", "insurance_provider", "insurance_policy_number", "insurance_expires_on"];
+    let expected = ["B-XY 1234", "Allianz Versicherungs-AG", "AS-123456789", "2024-12-31"];
+    assert_eq!(names.map(|name| field(&vehicle, name)), expected);
+    assert_eq!(field(&draft(text, "document"), "issued_on"), "-", "the first day of a policy is no day of issue");
 }
 
 #[test]
@@ -109,6 +120,20 @@ fn foreign_currency_is_guess_with_note() {
     let document = drafts.iter().find(|draft| draft.kind == "document").expect("a document");
     assert_eq!((field(document, "amount"), sure(document, "amount")), ("12.00", "guess"));
     assert_eq!(field(document, "notes"), "The sum is 12.00 MYR.");
+}
+
+#[test]
+fn code_of_till_settles_day_and_total() {
+    let mut file = file("file", "Bäckerei Gruber\n03/04/2024\nSumme   7,45");
+    let text = "_R1-AT1_BOX_4711_2024-04-03T08:41:04_0,00_7,45_0,00_0,00_0,00_abc".to_owned();
+    file.reading.codes.push(Code { format: CodeFormat::Qr, text, page: 0, area: Area::default(), proved: true });
+    let drafts = smart_add(&[file], &Known::default());
+    let (document, item) = (of(&drafts, "document"), of(&drafts, "item"));
+    for (draft, day, sum) in [(document, "issued_on", "amount"), (item, "purchase_date", "purchase_price")] {
+        assert_eq!((field(draft, day), field(draft, sum)), ("2024-04-03", "7.45"));
+        assert_eq!(sure(draft, day), "certain");
+    }
+    assert_eq!((sure(document, "amount"), document.evidence["amount"].from), ("certain", Source::Code));
 }
 
 fn washer() -> KnownRecord {

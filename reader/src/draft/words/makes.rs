@@ -12,7 +12,7 @@ pub(in crate::draft) static CARS: LazyLock<Phrases<&'static str>> = LazyLock::ne
 
 fn phrases(list: &'static str) -> Phrases<&'static str> {
     let names: Vec<(&'static str, &str)> = list.split('|').map(|name| (name.trim(), name)).collect();
-    Phrases::new(&names)
+    Phrases::whole(&names)
 }
 
 const THINGS: &str = "AEG|Acer|Amana|Amazon|AOC|Apple|Ariston|Asko|Asus|Atag|Baratza|Bauknecht|Beko|Belkin|BenQ|Bertazzoni|Bissell|Black & Decker|Blaupunkt|Blomberg\

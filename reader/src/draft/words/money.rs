@@ -50,7 +50,7 @@ const LABELS: &[(Money, &str)] = &[
         "total|totai|tota|totl|total amount|total amt|total rm|total sales|total sale|total price|totals|summe|gesamt|gesamtsumme|gesamtbetrag\
         |endbetrag|endsumme|rechnungsbetrag|total ttc|total eur|montant total|montant|importe|importe total|total importe|totaal\
         |totaalbedrag|totaal bedrag|eindtotaal|totale|totale complessivo|totale euro|importo|importo totale|bruttobetrag|bruttosumme\
-        |warenwert|kaufbetrag|invoice total|order total|bill total|invoice amount|bill amount|bill amt|total bill|total invoice",
+        |warenwert|kaufbetrag|kaufpreis|purchase price|prix de vente|prix d achat|precio de venta|precio de compra|koopprijs|koopsom|prezzo di vendita|prezzo di acquisto|invoice total|order total|bill total|invoice amount|bill amount|bill amt|total bill|total invoice",
     ),
     (
         Money::Due,
@@ -63,7 +63,7 @@ const LABELS: &[(Money, &str)] = &[
     ),
     (
         Money::Unclear,
-        "total gst incl|total gst included|total gst inclusive|total tax incl|total tax included|total incl gst|total including gst|total inclusive of gst|total inclusive gst|total inc gst|total included gst\
+        "ttc|montant ttc|prix ttc|total gst incl|total gst included|total gst inclusive|total tax incl|total tax included|total incl gst|total including gst|total inclusive of gst|total inclusive gst|total inc gst|total included gst\
         |total includes gst|total incl tax|total with gst|total incl vat|total vat incl|total vat included|total amount incl gst|total amount with gst|total iva incl|total iva incluido|total iva inclusa|totale iva inclusa|totaal incl btw\
         |total amt incl gst|total sales inclusive gst|total sales inclusive of gst|total sales incl gst|total sales inc gst|total sst incl|total incl sst|amount incl gst|summe inkl mwst|gesamt inkl mwst|total with tax",
     ),
@@ -103,7 +103,7 @@ const LABELS: &[(Money, &str)] = &[
     ),
     (
         Money::Change,
-        "change|change due|cash change|change amount|your change|changes|changed|chg|balance returned|ruckgeld|rueckgeld|zuruck|wechselgeld|rendu|rendu monnaie\
+        "change|change due|cash change|change amount|your change|changes|changed|chg|balance returned|ruckgeld|rueckgeld|zuruck|wechselgeld|rendu|rendu monnaie|a rendre|rendu especes|vuelto efectivo\
         |monnaie|monnaie rendue|cambio|su cambio|devuelto|vuelta|vuelto|wisselgeld|terug|resto|chenge|chang|change rm|baki",
     ),
     (
@@ -125,7 +125,7 @@ const LABELS: &[(Money, &str)] = &[
     ),
     (
         Money::WithTax,
-        "incl|include|included|includes|including|inclusive|inclusive of|inc|with gst|with tax|gst incl|tax incl|inkl|ttc|toutes taxes|iva incl|iva inclusa\
+        "incl|include|included|includes|including|inclusive|inclusive of|inc|with gst|with tax|gst incl|tax incl|inkl|toutes taxes|iva incl|iva inclusa\
         |iva incluido|iva compresa|btw incl|mwst incl|brutto|after tax|after gst|incl gst|incl vat|inc gst|inclusive of gst|inclusive gst|incl gst\
         |including gst|gst inclusive|gst included|incl tax|tax inclusive|inkl mwst|incl btw|inclusive of all taxes|incl sst",
     ),

@@ -29,7 +29,7 @@ pub(in crate::draft) static PLATES: LazyLock<Phrases<Plate>> = LazyLock::new(|| 
 const LABELS: &[(Plate, &str)] = &[
     (
         Plate::Serial,
-        "s n|sn|s no|s nr|serial|serial no|serial number|serial num|serial nr|ser no|ser nr|ser n|ser|sernr|serno|seriennummer|serien nr|seriennr|serien no|fabr nr|fabrnr|fabrik nr|fabriknummer|fabrikations nr\
+        "s n|sn|f nr|s no|s nr|serial|serial no|serial number|serial num|serial nr|ser no|ser nr|ser n|ser|sernr|serno|seriennummer|serien nr|seriennr|serien no|fabr nr|fabrnr|fabrik nr|fabriknummer|fabrikations nr\
         |fabrikationsnummer|fab nr|fabnr|fertigungsnummer|fertigungs nr|geratenummer|gerate nr|rahmennummer|frame no|frame number|n serie|no serie|no de serie|n de serie|num serie|num de serie|numero de serie|numero serie|nro de serie|nro serie\
         |serienummer|serie nr|serienr|serie n|matricola|n matricola|numero di serie|numero seriale|seriale|n di serie|n di matricola|numero di matricola|nr seryjny|service tag|imei|mfg no|mfr no|unit no|machine no",
     ),
@@ -53,7 +53,7 @@ const LABELS: &[(Plate, &str)] = &[
     ),
     (
         Plate::Other,
-        "fd|volt|volts|voltage|spannung|tension|voltaje|tensione|hz|frequency|frequenz|frequence|power|leistung|puissance|potencia|potenza|vermogen|input|output|rated|nennspannung|nennleistung|made in|hergestellt in|fabrique en|fabricado en|prodotto in\
+        "fd|i nr|volt|volts|voltage|spannung|tension|voltaje|tensione|hz|frequency|frequenz|frequence|power|leistung|puissance|potencia|potenza|vermogen|input|output|rated|nennspannung|nennleistung|made in|hergestellt in|fabrique en|fabricado en|prodotto in\
         |date|mfg date|date of manufacture|production date|manufactured|baujahr|year|class|klasse|weight|gewicht|capacity|kapazitat|refrigerant|kaltemittel|kw|max|mac|mac address|ean|upc|fcc id|imei2|eid|wifi|ssid|password|passwort|pin",
     ),
 ];

@@ -18,7 +18,7 @@ pub(in crate::draft) static TERMS: LazyLock<Phrases<Term>> = LazyLock::new(|| {
     Phrases::new(&[
         (
             Term::Warranty,
-            "warranty|warrantied|guarantee|guaranteed|garantie|garantiezeit|garantiedauer|herstellergarantie|gewahrleistung|gewaehrleistung|garanti|garantia|garantiert\
+            "warranty|warrantied|warrants|warrant|garantit|garantiza|garantisce|garandeert|guarantee|guaranteed|garantie|garantiezeit|garantiedauer|herstellergarantie|gewahrleistung|gewaehrleistung|garanti|garantia|garantiert\
             |fabrieksgarantie|garanzia|jahresgarantie|monatsgarantie|waarborg|limited warranty|warranty period",
         ),
         (
