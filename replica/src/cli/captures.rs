@@ -216,7 +216,8 @@ fn show(context: &Context, capture: &Capture) -> Result<(), Failure> {
 
 fn show_draft(draft: &Draft) -> Result<(), Failure> {
     let change = draft.id.as_ref().map_or("new".to_owned(), |id| format!("change of {id}"));
-    output::line(&text::one_line(&format!("\n{}: {change} {}, by {}", draft.name, draft.kind, draft.source)))?;
+    output::line("")?;
+    output::line(&text::one_line(&format!("{}: {change} {}, by {}", draft.name, draft.kind, draft.source)))?;
     for found in &draft.matches {
         let word = |name: &str| found[name].as_str().unwrap_or_default();
         output::line(&text::one_line(&format!(
@@ -278,7 +279,12 @@ impl Accept {
         let present = draft.map(|draft| draft.fields.clone()).unwrap_or_default();
         let set = values::fields_to_update(&replica, kind, &self.set, &present)?;
         let only = (!self.fields.is_empty()).then_some(self.fields);
-        let (kind, id) = replica.accept_capture(&capture.id, &Acceptance { draft: self.draft, only, set, into })?;
+        let accepted = replica.accept_capture(&capture.id, &Acceptance { draft: self.draft, only, set, into });
+        let (kind, id) = accepted.map_err(|error| {
+            let next =
+                format!("hearth-replica captures {}; --set FIELD=VALUE gives a value that is missing", capture.id);
+            Failure::from(error).hint(next)
+        })?;
         match context.json {
             true => Ok(output::json(&json!({ "capture": capture.id, "kind": kind.as_str(), "id": id }))?),
             false => Ok(output::line(&id)?),

@@ -36,7 +36,7 @@ pub(crate) fn due(connection: &Connection, now: Timestamp) -> Result<Vec<String>
     let mut statement = connection.prepare_cached(
         "SELECT f.sha256 FROM files f LEFT JOIN file_texts t ON t.sha256 = f.sha256
          WHERE f.state IN ('present', 'wanted') AND (t.sha256 IS NULL OR t.next_attempt_at <= ?1)
-             AND (f.content_type LIKE 'image/%' OR f.content_type IN ('application/pdf', 'text/plain'))
+             AND (f.content_type LIKE 'image/%' OR f.content_type = 'application/pdf' OR f.content_type LIKE 'text/plain%')
              AND EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = f.sha256)
          LIMIT ?2",
     )?;
