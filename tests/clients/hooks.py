@@ -4,6 +4,7 @@ Positive cases get valid values, so each refusal of one is a finding. Negative c
 """
 
 import hashlib
+import os
 import uuid
 
 import schemathesis
@@ -43,7 +44,10 @@ def before_call(context, case, kwargs):
         if isinstance(body, bytes):
             case.path_parameters["sha256"] = hashlib.sha256(body).hexdigest()
     if isinstance(case.body, dict):
-        whole(case.body)
+        # The id there names the record that was made of drafts.
+        if not case.path.endswith("/accepted"):
+            whole(case.body)
+        drafts(case)
         if case.path == "/v1/calendars" and "name" in case.body:
             case.body["name"] = "Home"
         # Names and a byte order mark are options of CSV.
@@ -53,6 +57,17 @@ def before_call(context, case, kwargs):
         for operation in case.body.get("operations") or []:
             if isinstance(operation, dict):
                 whole(operation)
+
+
+def drafts(case):
+    """Lets a job with drafts name a file that exists, and a draft have no fields: a schema cannot describe those of three kinds."""
+    if case.path in ("/v1/smart-add", "/v1/extract"):
+        case.body["files"] = [os.environ["FILE"]]
+        if case.body.get("note") is not None:
+            case.body["note"] = "In the cellar"
+    if case.path.endswith("/drafts/{name}"):
+        case.body["fields"] = {}
+        case.body.pop("evidence", None)
 
 
 def whole(record):

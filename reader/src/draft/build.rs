@@ -1,6 +1,8 @@
 //! Builds a draft field by field: of two values of a field the surer one stays. Must not know where values come from.
 
+use hearth_contract::check::{Intent, check_field};
 use hearth_contract::formats::format_date;
+use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value};
 use time::Date;
@@ -8,8 +10,9 @@ use time::Date;
 use super::days::Chosen;
 use super::model::{Confidence, Draft, Evidence, Source};
 
-/// A draft that is being made.
+/// A draft that is being made. Each value keeps the rules of its field, so that a person can accept it.
 pub(super) struct Builder {
+    kind: Kind,
     draft: Draft,
 }
 
@@ -17,6 +20,7 @@ impl Builder {
     /// An empty draft. `id` is the record that it changes.
     pub(super) fn new(name: &str, kind: Kind, id: Option<&str>) -> Builder {
         Builder {
+            kind,
             draft: Draft {
                 name: name.to_owned(),
                 kind: kind.as_str().to_owned(),
@@ -27,18 +31,33 @@ impl Builder {
         }
     }
 
-    /// Sets a field, unless a value is there that is as sure.
+    /// Sets a field, unless a value is there that is as sure. A value that breaks the rules of its field is left out.
     pub(super) fn put(&mut self, field: &str, value: impl Into<Value>, evidence: Evidence) {
         let known = self.draft.evidence.get(field).map(|known| known.confidence);
-        if known.is_none_or(|known| known < evidence.confidence) {
-            self.draft.fields.insert(field.to_owned(), value.into());
+        let surer = known.is_none_or(|known| known < evidence.confidence);
+        if let Some(value) = self.checked(field, value.into()).filter(|_| surer) {
+            self.draft.fields.insert(field.to_owned(), value);
             self.draft.evidence.insert(field.to_owned(), evidence);
         }
     }
 
+    /// The normal form of a value. None: it breaks the rules of contract 3.
+    fn checked(&self, field: &str, value: Value) -> Option<Value> {
+        let value = match value {
+            Value::String(text) => {
+                let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
+                Value::String(Some(text.trim().to_owned()).filter(|text| !text.is_empty())?)
+            }
+            other => other,
+        };
+        check_field(resource(self.kind).field(field)?, Intent::Patch, &value).ok()
+    }
+
     /// Sets a field that is no reading of the file, such as its hash.
     pub(super) fn state(&mut self, field: &str, value: impl Into<Value>) {
-        self.draft.fields.entry(field.to_owned()).or_insert_with(|| value.into());
+        if let Some(value) = self.checked(field, value.into()) {
+            self.draft.fields.entry(field.to_owned()).or_insert(value);
+        }
     }
 
     /// Sets a date.

@@ -17,8 +17,8 @@ pub(super) struct FileFacts {
     pub(super) thing: Thing,
     /// What it says of a vehicle.
     pub(super) vehicle: Option<VehicleFacts>,
-    /// The texts of all codes.
-    pub(super) codes: Vec<String>,
+    /// All codes.
+    pub(super) codes: Vec<Found>,
 }
 
 /// The record that shares a value with a file, and the evidence of that. The values that name one piece count before the model.
@@ -34,7 +34,12 @@ pub(super) fn subject<'k>(facts: &FileFacts, known: &'k Known) -> Option<(&'k Kn
         let first = same.next().filter(|_| same.next().is_none())?;
         Some((first, evidence(found, confidence)))
     };
+    let coded = || {
+        let codes = facts.codes.iter();
+        codes.filter_map(|code| only(Some(code), |record| record.serial.as_ref(), Confidence::Certain)).next()
+    };
     only(thing.serial.as_ref(), |record| record.serial.as_ref(), Confidence::Certain)
+        .or_else(coded)
         .or_else(|| only(vin, |record| record.vin.as_ref(), Confidence::Certain))
         .or_else(|| only(plate, |record| record.plate.as_ref(), Confidence::Likely))
         .or_else(|| only(thing.barcode.as_ref(), |record| record.barcode.as_ref(), Confidence::Likely))
@@ -70,7 +75,7 @@ pub(super) fn keys(files: &[FileFacts]) -> Keys {
             add(&mut keys.models, &model.text);
         }
         for code in &file.codes {
-            spellings(code).iter().for_each(|code| add(&mut keys.codes, code));
+            spellings(&code.text).iter().for_each(|code| add(&mut keys.codes, code));
         }
         for found in file.vehicle.iter().flat_map(|vehicle| [&vehicle.vin, &vehicle.plate]).flatten() {
             add(&mut keys.plates, &found.text);

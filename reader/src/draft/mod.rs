@@ -90,7 +90,7 @@ impl<'f> Read<'f> {
         let facts = papers.iter().enumerate().map(|(number, paper)| FileFacts {
             thing: plate::thing(files, number, &paper.rows, category::is_purchase(paper)),
             vehicle: vehicle::vehicle(files, number, &paper.rows, sorts[number]),
-            codes: files[number].reading.codes.iter().map(|code| code.text.clone()).collect(),
+            codes: serial::codes(files, number),
         });
         let facts = facts.collect();
         let ends = (0..files.len()).map(|number| end(files, &papers, &sorts, number)).collect();

@@ -10,6 +10,9 @@ const LETTERS_MAX: usize = 100;
 /// The most other readings of a serial number.
 const RIVALS_MAX: usize = 6;
 
+/// The most codes of a file that are compared with records.
+const CODES_MAX: usize = 100;
+
 /// A shorter number may be equal by chance.
 const SHAPE_MIN: usize = 5;
 
@@ -120,4 +123,12 @@ pub(super) fn code_evidence(files: &[FileReading], number: usize, code: &Code, c
 
 pub(super) fn cut(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(LETTERS_MAX).collect()
+}
+
+/// All codes of a file, each with its text.
+pub(super) fn codes(files: &[FileReading], number: usize) -> Vec<Found> {
+    let codes = files[number].reading.codes.iter().take(CODES_MAX);
+    codes
+        .map(|code| Found { text: cut(&code.text), evidence: code_evidence(files, number, code, Confidence::Likely) })
+        .collect()
 }

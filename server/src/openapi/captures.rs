@@ -38,7 +38,7 @@ fn requests() -> Named {
         files
     };
     let evidence = json!({
-        "from": reference("DraftSource"), "file": nullable(reference("FileHash")), "page": { "type": "integer", "minimum": 0 },
+        "from": reference("EvidenceSource"), "file": nullable(reference("FileHash")), "page": { "type": "integer", "minimum": 0 },
         "box": nullable(area()), "text": { "type": "string", "maxLength": 500 }, "confidence": words(&["likely", "guess"]),
     });
     vec![
@@ -64,7 +64,7 @@ fn requests() -> Named {
         ),
         ("PaperSubject", words(&["inventory", "vehicle"])),
         ("DraftType", words(&["inventory", "vehicle", "document"])),
-        ("DraftSource", words(&["text", "code", "exif", "home", "equation"])),
+        ("EvidenceSource", words(&["text", "code", "exif", "home", "equation"])),
         ("SuggestedEvidence", strict(evidence, &[])),
         (
             "SuggestionPut",
@@ -85,7 +85,7 @@ fn requests() -> Named {
 
 fn parts() -> Named {
     let evidence = json!({
-        "from": reference("DraftSource"), "file": nullable_text(), "page": { "type": "integer", "minimum": 0 },
+        "from": reference("EvidenceSource"), "file": nullable_text(), "page": { "type": "integer", "minimum": 0 },
         "box": nullable(area()), "text": text(), "confidence": words(&["certain", "likely", "guess"]),
         "rivals": { "type": "array", "items": {} },
     });
@@ -96,7 +96,7 @@ fn parts() -> Named {
     let draft = json!({
         "name": text(), "source": words(&["reader", "agent"]), "type": reference("DraftType"),
         "id": nullable(reference("Id")), "fields": { "type": "object", "additionalProperties": true },
-        "evidence": { "type": "object", "additionalProperties": reference("DraftEvidence") },
+        "evidence": { "type": "object", "additionalProperties": reference("FieldEvidence") },
         "matches": array(reference("DraftMatch")),
     });
     let code = json!({
@@ -111,7 +111,7 @@ fn parts() -> Named {
         "error": nullable(reference("CaptureError")),
     });
     vec![
-        ("DraftEvidence", object(evidence, &["from", "file", "page", "box", "text", "confidence", "rivals"])),
+        ("FieldEvidence", object(evidence, &["from", "file", "page", "box", "text", "confidence", "rivals"])),
         ("DraftMatch", object(found, &["type", "id", "name", "rev", "why"])),
         ("Draft", object(draft, &["name", "source", "type", "id", "fields", "evidence", "matches"])),
         ("FactCode", object(code, &["format", "text", "page", "box", "proved"])),

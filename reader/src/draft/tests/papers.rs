@@ -5,7 +5,7 @@ use hearth_contract::schema::Kind;
 use serde_json::json;
 
 use super::{draft, field, file, sure};
-use crate::draft::{Confidence, Draft, FileReading, Known, KnownRecord, Source, extract, smart_add};
+use crate::draft::{Confidence, Draft, FileReading, Known, KnownRecord, Source, extract, keys, smart_add};
 use crate::reading::{Area, Code, CodeFormat, Invoice, Position};
 
 #[test]
@@ -169,6 +169,17 @@ fn serial_of_home_names_subject_and_patch() {
     let read =
         ["purchase_price", "purchase_date", "model", "make", "serial_number", "name"].map(|name| field(item, name));
     assert_eq!(read, ["899.00", "2024-05-14", "WDB 030", "-", "-", "-"]);
+}
+
+#[test]
+fn code_of_home_names_subject() {
+    let known = Known { records: vec![washer()], ..Known::default() };
+    let mut photo = file("file", "Kundendienst");
+    let text = "47/123456789".to_owned();
+    photo.reading.codes.push(Code { format: CodeFormat::Linear, text, page: 0, area: Area::default(), proved: true });
+    assert!(keys(std::slice::from_ref(&photo)).codes.contains("47/123456789"));
+    let drafts = extract(&[photo], None, &known);
+    assert_eq!(field(of(&drafts, "document"), "subject_id"), washer().id);
 }
 
 #[test]

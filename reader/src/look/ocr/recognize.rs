@@ -13,6 +13,11 @@ const WIDTH_MIN: u32 = 160;
 /// The gray beside a short line. It is 0 for the model.
 const GRAY: image::Rgb<u8> = image::Rgb([127, 127, 127]);
 
+/// The model leaves out some spaces. Characters that are so many usual distances apart are two words.
+const WORD_GAP: f32 = 1.8;
+/// And so many places of the model, whose places are coarse.
+const WORD_GAP_PLACES: f32 = 3.0;
+
 /// One line as it was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadLine {
@@ -65,20 +70,22 @@ pub(super) fn line(cut: &RgbImage, models: &Models) -> Result<ReadLine, Refusal>
         }
         before = class;
     }
-    Ok(words(&characters))
+    Ok(words(&characters, width as f32 / (places * cut.width() as usize) as f32))
 }
 
 fn best(values: impl Iterator<Item = f32>) -> (usize, f32) {
     values.enumerate().fold((0, f32::MIN), |best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// The words of a line.
-fn words(characters: &[Character<'_>]) -> ReadLine {
+/// The words of a line. `step`: the distance of two places of the model, as a part of the length of the line.
+fn words(characters: &[Character<'_>], step: f32) -> ReadLine {
     if characters.is_empty() {
         return ReadLine::default();
     }
     let pitch = pitch(characters);
-    let words = characters.split(|character| character.text.trim().is_empty()).filter(|word| !word.is_empty());
+    let gap = (pitch * WORD_GAP).max(step * (WORD_GAP_PLACES - 0.5));
+    let parts = characters.split(|character| character.text.trim().is_empty());
+    let words = parts.flat_map(|part| part.chunk_by(|a, b| b.place - a.place < gap)).filter(|word| !word.is_empty());
     let words = words.map(|word| ReadWord {
         text: word.iter().map(|character| plain(character.text)).collect(),
         range: (
@@ -94,11 +101,13 @@ fn mean(characters: &[Character<'_>]) -> f32 {
     characters.iter().map(|character| character.score).sum::<f32>() / characters.len().max(1) as f32
 }
 
-/// The usual distance of two characters: the middle of all distances.
+/// The usual distance of two characters: the mean of the distances without the wide ones.
 fn pitch(characters: &[Character<'_>]) -> f32 {
     let mut distances: Vec<f32> = characters.windows(2).map(|pair| pair[1].place - pair[0].place).collect();
     distances.sort_by(f32::total_cmp);
-    distances.get(distances.len() / 2).copied().unwrap_or(1.0)
+    let Some(middle) = distances.get(distances.len() / 2) else { return 1.0 };
+    let usual: Vec<f32> = distances.iter().copied().filter(|distance| *distance <= middle * WORD_GAP).collect();
+    usual.iter().sum::<f32>() / usual.len().max(1) as f32
 }
 
 /// The usual form of a character. The model also knows the wide forms of Chinese print.
@@ -123,12 +132,19 @@ mod tests {
         let places = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
         let characters: Vec<Character<'_>> =
             text.iter().zip(places).map(|(text, place)| Character { text, place, score: 0.9 }).collect();
-        let line = words(&characters);
+        let line = words(&characters, 0.02);
         let texts: Vec<&str> = line.words.iter().map(|word| word.text.as_str()).collect();
         assert_eq!(texts, ["16,5", "€"]);
         let (from, to) = line.words[0].range;
         assert!((from - 0.05).abs() < 0.01 && (to - 0.45).abs() < 0.01);
         assert!((line.score - 0.9).abs() < 0.01);
-        assert!(words(&[]).words.is_empty());
+        assert!(words(&[], 0.02).words.is_empty());
+        // A date and a time without the space between.
+        let places = [0.1, 0.2, 0.3, 0.5, 0.6];
+        let text = ["0", "1", "8", "1", "5"];
+        let characters: Vec<Character<'_>> =
+            text.iter().zip(places).map(|(text, place)| Character { text, place, score: 0.9 }).collect();
+        let texts: Vec<String> = words(&characters, 0.02).words.into_iter().map(|word| word.text).collect();
+        assert_eq!(texts, ["018", "15"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Starts the programs of Poppler: text with places from `pdftotext`, pixels of a page from `pdftoppm`. They get the PDF on their
 //! standard input and inherit the limits of this process. Must not know what the text means.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use image::RgbImage;
@@ -15,6 +15,11 @@ const PLACES_BYTES_MAX: u64 = 32 << 20;
 const PAGE_SIDE: u32 = 2000;
 /// The pixels of a page, in bytes, at most.
 const PIXELS_BYTES_MAX: u64 = (PAGE_SIDE as u64) * (PAGE_SIDE as u64) * 3 + 64;
+
+/// Gives a program ten seconds of processor time, so that one harmful page does not take the time of all.
+const LIMITED: &str = "ulimit -t 10 && exec \"$0\" \"$@\"";
+/// The exit code of a shell that does not find the program.
+const NOT_FOUND: i32 = 127;
 
 /// The text of the first pages with the place of each word, in the XHTML form of `pdftotext`. One page more than allowed.
 pub(super) fn places(pdf: &[u8]) -> Result<String, Refusal> {
@@ -47,13 +52,14 @@ fn pixmap(bytes: &[u8]) -> Option<RgbImage> {
 
 /// The output of a program that gets the PDF on its standard input.
 fn run(program: &str, args: &[&str], pdf: &[u8], limit: u64) -> Result<Vec<u8>, Refusal> {
-    let mut command = Command::new(program);
-    command.args(args).env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", LIMITED, program])
+        .args(args)
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Refusal::NoPoppler,
-        _ => Refusal::DamagedPdf,
-    })?;
+    let mut child = command.spawn().map_err(|_| Refusal::DamagedPdf)?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let mut output = Vec::new();
     let read = std::thread::scope(|scope| {
@@ -66,6 +72,7 @@ fn run(program: &str, args: &[&str], pdf: &[u8], limit: u64) -> Result<Vec<u8>, 
     match (read, ended) {
         (Some(Ok(count)), _) if count as u64 > limit => Err(Refusal::TooMuchText),
         (Some(Ok(_)), Ok(status)) if status.success() => Ok(output),
+        (_, Ok(status)) if status.code() == Some(NOT_FOUND) => Err(Refusal::NoPoppler),
         _ => Err(Refusal::DamagedPdf),
     }
 }
