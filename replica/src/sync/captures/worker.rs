@@ -36,6 +36,10 @@ const TEXT_PAUSE: Duration = Duration::from_secs(1);
 /// Time between two looks for files whose text is not here.
 const TEXT_LOOK_PAUSE: Duration = Duration::from_secs(15);
 
+/// How often the first bound of a pause (half a second) is doubled before the first look in a contact. A random pause within it spreads
+/// many replicas that return at the same moment.
+const FIRST_LOOK_DOUBLINGS: u32 = 4;
+
 /// The pause after the server gave no text, and after the database has failed.
 const FAULT_PAUSE: Duration = Duration::from_secs(60);
 
@@ -73,6 +77,7 @@ async fn run(db: PathBuf, mut contact: Contact, changed: Arc<Notify>) {
         tokio::time::sleep(FAULT_PAUSE).await;
     };
     let mut exchange = Exchange::new(store);
+    exchange.meet();
     loop {
         let client = contact.borrow_and_update().as_ref().map(|(client, _)| client.clone());
         let step = async {
@@ -117,10 +122,12 @@ impl Exchange {
         Exchange { store, backoff, failures: 0, send_at: now, looks: 0, look_at: now, texts, text_at: now }
     }
 
-    /// Contact has come or gone, or there is another key: nothing has to wait for its pause.
+    /// Contact has come or gone, or there is another key: what waits is sent at once. The first look waits a little.
     fn meet(&mut self) {
         let now = Instant::now();
-        (self.send_at, self.look_at, self.text_at, self.failures, self.looks) = (now, now, now, 0, 0);
+        let pause = Duration::from_millis(self.backoff.pause(FIRST_LOOK_DOUBLINGS).max(0).unsigned_abs());
+        (self.send_at, self.failures, self.looks) = (now, 0, 0);
+        (self.look_at, self.text_at) = (now + pause, now + pause);
     }
 
     /// Does what is due, then waits until something may be due.
