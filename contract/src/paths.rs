@@ -16,6 +16,8 @@ pub const PROPERTY: &str = "/v1/property";
 pub const SEARCH: &str = "/v1/search";
 /// The change feed by polling (contract 9.1).
 pub const EVENTS: &str = "/v1/events";
+/// The ids that were deleted since a revision (contract 18).
+pub const DELETIONS: &str = "/v1/deletions";
 /// The change feed as Server-Sent Events (contract 9.4).
 pub const STREAM: &str = "/v1/events/stream";
 /// The OpenAPI document; the `Accept` header chooses JSON or YAML.
@@ -50,6 +52,8 @@ pub const CALENDARS: &str = "/v1/calendars";
 pub const CALENDAR_FILE: &str = "/calendar/{token}";
 /// The ending of the address of a calendar.
 pub const CALENDAR_ENDING: &str = ".ics";
+/// The refill of an empty home from a replica (contract 24).
+pub const REFILL: &str = "/v1/refill";
 /// Import jobs (contract 23).
 pub const IMPORTS: &str = "/v1/imports";
 /// Jobs that make drafts of records from photos (contract 22).

@@ -91,11 +91,12 @@ CREATE TABLE _reconcile (
     -- One row while a reconcile runs; `position` in _sync keeps its value until the end.
     one             INTEGER PRIMARY KEY CHECK (one = 1),
     cause           TEXT NOT NULL,              -- gap, restored, asked
+    only_changes    INTEGER NOT NULL DEFAULT 0, -- 1: only changed records and deleted ids are listed; 0: every id is listed
     since           TEXT,                       -- records updated at or after this moment are listed; NULL lists all
     fork            INTEGER,                    -- restored: the last position that both histories share; NULL when unknown
     tail_position   INTEGER,                    -- the position up to which the feed is applied meanwhile; NULL before its
                                                 -- first event after the cursor to resume from
-    step            TEXT NOT NULL,              -- property, changes, ids, records, sweep, done
+    step            TEXT NOT NULL,              -- property, changes, ids, deletions, records, sweep, done
     kind            TEXT,                       -- the collection of the step
     cursor          TEXT,                       -- where the list of the step goes on
     as_of           INTEGER,                    -- position of the first page of the ids
@@ -106,11 +107,20 @@ CREATE TABLE _reconcile (
 ) STRICT;
 
 CREATE TABLE _walk_pages (
-    -- Pages of ids that the server has listed so far of a collection; empty otherwise. A home of 100,000 records has a
-    -- thousand pages.
+    -- Pages of ids that the server has listed so far: the ids of a collection, or the ids deleted from each; empty otherwise. A
+    -- home of 100,000 records has a thousand pages.
     page INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
-    ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian)
+    ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian); of a deleted id, the rev of the delete
+) STRICT;
+
+CREATE TABLE _refill (
+    -- One row while this replica sends its records to an empty home of another server. Nothing is synced meanwhile.
+    one      INTEGER PRIMARY KEY CHECK (one = 1),
+    server   TEXT NOT NULL,              -- the address of the other server
+    home_id  TEXT NOT NULL,              -- the empty home
+    kind     TEXT,                       -- the collection of which records are sent; NULL before the first
+    after_id TEXT                        -- the last record of the collection that the server has taken
 ) STRICT;
 
 CREATE TABLE _requests (

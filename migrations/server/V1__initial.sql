@@ -100,6 +100,8 @@ CREATE TABLE records (
 -- alone answers how many records of each kind exist: SQLite asks for the column, although it is the same in all entries.
 CREATE INDEX records_by_creation ON records (home, kind, created, rev, deleted) WHERE deleted = 0;
 CREATE INDEX records_by_change ON records (home, kind, rev, created) WHERE deleted = 0;
+-- The list of deletions (contract 18): the deleted ids of a kind in the order of the deletes.
+CREATE INDEX records_by_delete ON records (home, kind, rev) WHERE deleted = 1;
 
 -- Values of current records by which lists filter (contract 5), and by which a delete finds the records that refer to the
 -- deleted record (contract 3). The records of a value lie in the order of creation. A row names its record by `created`,
@@ -453,6 +455,15 @@ CREATE TABLE calendars (
 CREATE INDEX calendars_by_home ON calendars (home);
 CREATE INDEX calendars_by_key ON calendars (key) WHERE key IS NOT NULL;
 CREATE INDEX calendars_by_person ON calendars (person) WHERE person IS NOT NULL;
+
+-- Homes that a replica refills after the loss of their server (contract 24), and homes that were refilled.
+CREATE TABLE refills (
+    home      INTEGER PRIMARY KEY REFERENCES homes (number),
+    from_home TEXT NOT NULL,                      -- the id of the lost home
+    key       TEXT NOT NULL,                      -- keys.id of the key that refills; other keys must not write meanwhile
+    began_at  INTEGER NOT NULL,                   -- moment at which the key began, or began again
+    ended_at  INTEGER                             -- moment of the end; null: the refill lasts, for a day at most
+) STRICT;
 
 -- Facts of the server that ran last, for commands beside it and for the console. At most one row.
 CREATE TABLE service (

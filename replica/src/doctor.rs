@@ -20,8 +20,8 @@ use crate::model::Phase;
 use crate::profile::{Profile, ProfileError};
 
 pub use advice::{
-    DELETION_ADVICE, HELD_CHANGES_ADVICE, NEW_KEY_COMMAND, OTHER_HOME_ADVICE, REBUILD_COMMAND, key_file_advice,
-    new_key_advice, other_process_key_advice, setup_command,
+    DELETION_ADVICE, HELD_CHANGES_ADVICE, NEW_KEY_COMMAND, OTHER_HOME_ADVICE, REBUILD_COMMAND, REFILL_ADVICE,
+    key_file_advice, new_key_advice, other_process_key_advice, setup_command,
 };
 pub use database::is_stopped;
 pub use diagnosis::{Cause, Diagnosis, block_advice, diagnose, free_space_advice};

@@ -16,8 +16,8 @@ use crate::http::bodies::{RequestBody, ResponseBody};
 use crate::http::call::{Call, PublicRequest};
 use crate::http::map::RouteMap;
 use crate::http::parameters::{
-    CAPTURE_STATUS, CURSOR, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS, IMPORT, LIMIT, REFERENCED,
-    SEARCH_QUERY, SEARCH_TYPES, STREAM_CURSOR, WIDTH, list_parameters,
+    CAPTURE_STATUS, CURSOR, DELETION_TYPES, DELETIONS_LIMIT, EVENT_TYPES, EXPAND, FEED_CURSOR, FEED_LIMIT, FIELDS,
+    IMPORT, LIMIT, REFERENCED, SEARCH_QUERY, SEARCH_TYPES, SINCE, STREAM_CURSOR, WIDTH, list_parameters,
 };
 use crate::http::route::{Access, Handler, HandlerFuture, Route};
 use crate::scopes::reading;
@@ -35,6 +35,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         files(),
         captures(),
         calendars(),
+        refill(),
         services(),
     ];
     collections.chain(others.into_iter().flatten()).collect()
@@ -153,7 +154,7 @@ fn property() -> Vec<Route> {
     ]
 }
 
-/// Search, and the change feed by poll and by stream.
+/// Search, the change feed by poll and by stream, and the deleted ids.
 fn search_and_feed() -> Vec<Route> {
     vec![
         Route {
@@ -180,6 +181,17 @@ fn search_and_feed() -> Vec<Route> {
             ..get(paths::STREAM, "stream_events", "Stream the change feed", scope("events:read"), |call| {
                 Box::pin(api::stream::open(call))
             })
+        },
+        Route {
+            parameters: &[SINCE, DELETION_TYPES, DELETIONS_LIMIT, CURSOR],
+            response_body: ResponseBody::Deletions,
+            ..get(
+                paths::DELETIONS,
+                "list_deletions",
+                "List the ids deleted since a revision",
+                scope("events:read"),
+                |call| Box::pin(api::deletions::list(call)),
+            )
         },
     ]
 }
@@ -533,6 +545,29 @@ fn calendars() -> Vec<Route> {
             ResponseBody::Deleted,
             |call| Box::pin(api::calendars::delete(call)),
         ),
+    ]
+}
+
+/// The refill of an empty home. It needs the write scopes of all kinds, so the handler checks them.
+fn refill() -> Vec<Route> {
+    let write = |method, operation, summary, request_body, handler| Route {
+        method,
+        class: RateClass::Write,
+        request_body,
+        response_body: ResponseBody::Refill,
+        ..get(paths::REFILL, operation, summary, Access::Key, handler)
+    };
+    vec![
+        write(
+            Method::POST,
+            "begin_refill",
+            "Begin to fill an empty home from a replica of a lost home",
+            RequestBody::Refill,
+            |call| Box::pin(api::refill::begin(call)),
+        ),
+        write(Method::DELETE, "end_refill", "End the refill of the home", RequestBody::Empty, |call| {
+            Box::pin(api::refill::end(call))
+        }),
     ]
 }
 

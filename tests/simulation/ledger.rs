@@ -40,6 +40,8 @@ pub struct Ledger {
     pub received_deletes: Vec<(i64, RecordKey)>,
     /// Records whose delete the replica has received, whether or not it was stored.
     pub deletes_seen: BTreeSet<RecordKey>,
+    /// True when the replica was reading the list of deleted ids at the last check.
+    pub was_reading_deletions: bool,
     /// Records whose delete the replica has stored.
     pub deletes_applied: BTreeSet<RecordKey>,
     /// True when a person has accepted the deletions of the current reconcile.

@@ -213,6 +213,12 @@ fn foreign_page(rng: &mut SimRng) -> HttpResponse {
     HttpResponse { status, etag, body: SIGN_IN_PAGE.to_vec(), ..HttpResponse::default() }
 }
 
+/// The response of a server that does not have the path.
+pub fn route_not_found() -> HttpResponse {
+    let body = r#"{"error":{"type":"route_not_found","message":"No such path.","fix":"Look.","doc_url":"u","details":{}},"meta":{"request_id":"req_0"}}"#;
+    HttpResponse { status: 404, body: body.into(), ..HttpResponse::default() }
+}
+
 fn rate_limited(seconds: i64) -> HttpResponse {
     let body = r#"{"error":{"type":"rate_limited","message":"Too many calls.","fix":"Wait.","doc_url":"u","details":{}},"meta":{"request_id":"req_0"}}"#;
     HttpResponse { status: 429, retry_after: Some(seconds.to_string()), body: body.into(), ..HttpResponse::default() }

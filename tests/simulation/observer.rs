@@ -28,6 +28,8 @@ pub struct SyncState {
     pub phase_is_premature: bool,
     /// During a reconcile: the position up to which the feed has been read.
     pub reconcile_tail: Option<i64>,
+    /// True in a reconcile that reads the list of deleted ids instead of all ids.
+    pub reads_deletions: bool,
     /// What a reconcile asks a person; None when there is no question.
     pub question: Option<String>,
 }
@@ -121,20 +123,31 @@ pub fn sync_state(database: &Connection) -> rusqlite::Result<SyncState> {
     let status = database
         .prepare_cached("SELECT phase, position, head FROM sync_status")?
         .query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
-    let (in_progress, reconcile_tail, question, live_head): (bool, Option<i64>, Option<String>, Option<i64>) = database
+    type Progress = (bool, Option<i64>, Option<String>, Option<i64>, bool);
+    let (in_progress, reconcile_tail, question, live_head, reads_deletions): Progress = database
         .prepare_cached(
             "SELECT NOT backfilled OR replaying OR r.one IS NOT NULL,
                     CASE WHEN r.one IS NOT NULL THEN coalesce(r.tail_position, 0) END, r.question,
-                    CASE phase WHEN 'live' THEN head END
+                    CASE phase WHEN 'live' THEN head END, coalesce(r.only_changes, 0)
              FROM _sync LEFT JOIN _reconcile r",
         )?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
     let (phase, position, head) = status;
     let live_head = live_head.filter(|_| matches!(phase.as_str(), "live" | "catching_up"));
     let claims_complete = matches!(phase.as_str(), "live" | "polling" | "catching_up");
     let phase_is_premature = in_progress && claims_complete;
     let is_complete = !in_progress && !matches!(phase.as_str(), "new" | "backfilling" | "reconciling");
-    Ok(SyncState { phase, position, head, live_head, is_complete, phase_is_premature, reconcile_tail, question })
+    Ok(SyncState {
+        phase,
+        position,
+        head,
+        live_head,
+        is_complete,
+        phase_is_premature,
+        reconcile_tail,
+        reads_deletions,
+        question,
+    })
 }
 
 /// The open edits, oldest first.

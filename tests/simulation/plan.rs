@@ -22,6 +22,8 @@ pub struct Plan {
     pub retention: Option<Duration>,
     /// The server's rate limits of each key; None without limits.
     pub rate_limits: Option<RateLimits>,
+    /// False for a server without the list of deleted ids: its replicas compare all ids after a retention gap.
+    pub lists_deletions: bool,
     /// The actions in order of time.
     pub actions: Vec<PlannedAction>,
     /// When the last machine starts for the first time, in milliseconds of the world. 0: with the others.
@@ -79,6 +81,7 @@ impl Plan {
             machines,
             retention: retention.map(Duration::from_secs),
             rate_limits,
+            lists_deletions: !SimRng::new(seed ^ 0xde1e7e).chance(200),
             actions: Vec::new(),
             last_machine_start: 0,
             backfill_outage: 0,
@@ -178,8 +181,9 @@ impl Plan {
     }
 
     /// Adds a mass delete while a replica is away for longer than the retention time. The replica must ask a person
-    /// before it deletes its rows.
+    /// before it deletes its rows, because the server does not list what was deleted.
     fn add_mass_delete(&mut self, retention: i64, rng: &mut SimRng) {
+        self.lists_deletions = false;
         let machine = rng.index(self.machines);
         let away = retention * 2 + rng.between(5000, 15_000);
         let from = self.last_time();

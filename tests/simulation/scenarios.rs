@@ -208,6 +208,7 @@ impl Scenario {
             machines: 2,
             retention: self.retention.map(Duration::from_secs),
             rate_limits: None,
+            lists_deletions: true,
             actions: actions.collect(),
             last_machine_start: 0,
             backfill_outage: 0,

@@ -7,7 +7,7 @@
 //! - [`crash`]: server and daemon killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
 //! - [`files`]: files of documents: attach, upload, fetch.
-//! - [`recovery`]: replicas that reconcile after lost history.
+//! - [`recovery`]: replicas that reconcile after lost history. [`restore_to`]: a replica fills an empty home.
 //! - [`device_flow`]: a device that a person approves in a browser.
 //! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
 //! - [`partners`]: partner authorization through kills and restores of the server.
@@ -33,6 +33,7 @@ mod lab;
 mod operating;
 mod partners;
 mod recovery;
+mod restore_to;
 mod stored_files;
 mod storm;
 mod strain;

@@ -226,7 +226,7 @@ fn contract_table_and_tests_match() {
     for test in tests("tests/suites/http") {
         assert!(named.contains(&test), "{test} is missing in contract.md");
     }
-    for section in (1..=17).chain([19]) {
+    for section in 1..=19 {
         let begins = |row: &Vec<&str>| row[1].split('.').next() == Some(&section.to_string());
         assert!(rows.iter().any(begins), "contract.md has no row for section {section}");
     }

@@ -180,7 +180,9 @@ impl ProblemType {
             T::AlreadyExists => {
                 "The id was used before in this home, by a record that exists or by one that was deleted."
             }
-            T::InUse => "The file is still named by a document or a job of this home.",
+            T::InUse => {
+                "The file is still named by a document or a job of this home, or the home to be refilled is not empty."
+            }
             T::CursorExpired => "Events after this cursor are gone, or it belongs to another history of this home.",
             T::PreconditionFailed => {
                 "The record is at no revision that If-Match names, or at one that If-None-Match names."

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use hearth_replica::BlockCause;
 use hearth_replica::doctor::{
-    DELETION_ADVICE, OTHER_HOME_ADVICE, REBUILD_COMMAND, client_error_text, diagnose, key_file_advice, shell_quoted,
+    DELETION_ADVICE, OTHER_HOME_ADVICE, REBUILD_COMMAND, REFILL_ADVICE, client_error_text, diagnose, key_file_advice,
+    shell_quoted,
 };
 use hearth_replica::profile::ProfileError;
-use hearth_replica::sync::{ClientError, SyncError};
+use hearth_replica::sync::{ClientError, RefillError, SyncError};
 use hearth_replica::{EditError, StoreError};
 
 use super::text;
@@ -179,6 +180,28 @@ impl From<ClientError> for Failure {
     }
 }
 
+impl From<RefillError> for Failure {
+    fn from(error: RefillError) -> Failure {
+        let why = text::one_line(&error.to_string());
+        match error {
+            RefillError::Client(ClientError::Refused(404, _)) => {
+                Failure::new(Exit::Failure, "this server takes no records of a replica: it is older than this program")
+                    .hint("update hearth-server, and repeat the command")
+            }
+            RefillError::Client(error) => error.into(),
+            RefillError::Store(error) => error.into(),
+            RefillError::NotEmpty(_) => Failure::new(Exit::NeedsYou, why)
+                .hint("hearth-server team create NAME for an empty home, then key create --team NAME"),
+            RefillError::AnotherHome(server) => {
+                Failure::new(Exit::Failure, why).hint(format!("hearth-replica restore-to --server {server}"))
+            }
+            RefillError::Refused(_) => {
+                Failure::new(Exit::NeedsYou, why).hint("the same command goes on; update hearth-server if it is older")
+            }
+        }
+    }
+}
+
 impl From<SyncError> for Failure {
     fn from(error: SyncError) -> Failure {
         match error {
@@ -198,6 +221,7 @@ impl From<SyncError> for Failure {
                     BlockCause::UnknownCursor => failure.hint(NextStep::Rebuild),
                     BlockCause::AnotherHome => failure.hint(OTHER_HOME_ADVICE),
                     BlockCause::Deletions => failure.hint(DELETION_ADVICE),
+                    BlockCause::Refill => failure.hint(REFILL_ADVICE),
                     BlockCause::DiskFull | BlockCause::DiskUnwritable => failure,
                 }
             }

@@ -63,6 +63,11 @@ pub(super) struct Init {
 }
 
 impl Init {
+    /// The arguments of a command that takes the key of a server as `init` does.
+    pub(super) fn new(server: &str, key_file: Option<PathBuf>, ask_key: bool) -> Init {
+        Init { server: Some(server.to_owned()), no_server: false, key_file, ask_key }
+    }
+
     pub(super) fn run(self, context: Context) -> Result<(), Failure> {
         match &self.server {
             Some(server) => self.connect(&context, server.trim_end_matches('/')),
@@ -166,7 +171,7 @@ impl Init {
     }
 
     /// The key, and true when the server has issued it just now.
-    fn key(&self, server: &str) -> Result<(SecretString, bool), Failure> {
+    pub(super) fn key(&self, server: &str) -> Result<(SecretString, bool), Failure> {
         if let Some(file) = &self.key_file {
             return Ok((profile::key_from_file(file)?, false));
         }

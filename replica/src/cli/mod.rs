@@ -30,6 +30,7 @@ mod rebuild;
 mod records;
 mod remind;
 mod rescue_report;
+mod restore_to;
 mod run;
 mod runtime;
 mod signals;
@@ -159,6 +160,11 @@ enum HomeCommand {
     Calendar(calendar::Calendar),
     /// Download everything from the server again, into a new database if this one is damaged; edits are kept
     Rebuild(rebuild::Rebuild),
+    /// Send this replica's records to an empty home of a server, after the loss of the home's own server, and follow that home
+    ///
+    /// Asks first, by the name of the home; --yes answers. A command that was cut goes on when it is repeated, and nothing is synced
+    /// until then. A home that has records, or had some, is refused with exit code 5.
+    RestoreTo(restore_to::RestoreTo),
 }
 
 /// Reads the arguments, runs the command, and prints how it failed.
@@ -248,5 +254,6 @@ fn run_command(command: HomeCommand, context: Context) -> Result<(), Failure> {
         HomeCommand::Remind(remind) => remind.run(&context),
         HomeCommand::Calendar(calendar) => calendar.run(&context),
         HomeCommand::Rebuild(rebuild) => rebuild.run(&context),
+        HomeCommand::RestoreTo(restore_to) => restore_to.run(&context),
     }
 }

@@ -9,6 +9,9 @@ use crate::sync::SyncLock;
 /// The command that downloads everything again; the remedy for damage.
 pub const REBUILD_COMMAND: &str = "hearth-replica rebuild";
 
+/// The remedy when the records of the replica are on their way to an empty home.
+pub const REFILL_ADVICE: &str = "hearth-replica restore-to with the same --server; it goes on where it was";
+
 /// The remedy when the server answers for another home than the replica's.
 pub const OTHER_HOME_ADVICE: &str = "hearth-replica init with another --profile or --db, for the other home";
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::advice::{DELETION_ADVICE, OTHER_HOME_ADVICE, REBUILD_COMMAND};
+use super::advice::{DELETION_ADVICE, OTHER_HOME_ADVICE, REBUILD_COMMAND, REFILL_ADVICE};
 use super::files::directory;
 use super::text::shell_quoted;
 use crate::model::BlockCause;
@@ -154,6 +154,7 @@ pub fn block_advice(db: &Path, cause: Option<BlockCause>) -> Option<String> {
         BlockCause::Deletions => DELETION_ADVICE.to_owned(),
         BlockCause::UnknownCursor => REBUILD_COMMAND.to_owned(),
         BlockCause::AnotherHome => OTHER_HOME_ADVICE.to_owned(),
+        BlockCause::Refill => REFILL_ADVICE.to_owned(),
     })
 }
 

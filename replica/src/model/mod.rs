@@ -11,7 +11,7 @@ pub(crate) use edit::{Precondition, ReadyEdits};
 pub use feed::{BatchEnd, FeedBatch};
 pub(crate) use outcome::WriteOutcome;
 pub(crate) use reconcile::{
-    ListedId, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome,
+    ListedId, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome,
 };
 pub(crate) use words::OwnEvent;
 pub use words::{

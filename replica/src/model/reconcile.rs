@@ -48,9 +48,20 @@ impl ReconcileCause {
     }
 }
 
+/// What a reconcile compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReconcileScope {
+    /// What changed after a revision of the present history: the changed records and the deleted ids are listed.
+    Changed { since_rev: i64 },
+    /// All records: every id is listed.
+    Everything,
+}
+
 /// A running reconcile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reconcile {
+    /// What is compared.
+    pub scope: ReconcileScope,
     /// Records that changed at or after this moment of the server's clock are listed; None lists every record.
     pub since: Option<String>,
     /// The position up to which the feed is applied. None until the feed has told something after the cursor to resume from.
@@ -63,8 +74,10 @@ pub(crate) struct Reconcile {
     pub question: Option<String>,
 }
 
-/// The steps in their order: the profile, and then for each collection its changes, its ids, the records that the ids show to
-/// be newer, and the deletion of the records that the ids do not show.
+/// The steps in their order. With [`ReconcileScope::Everything`]: the profile, and then for each collection its changes, its ids,
+/// the records that the ids show to be newer, and the deletion of the records that the ids do not show. With
+/// [`ReconcileScope::Changed`]: the profile, the changes of each collection, the deleted ids of all, and their deletion from each
+/// collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReconcileStep {
     /// The home's profile is fetched.
@@ -73,9 +86,11 @@ pub(crate) enum ReconcileStep {
     Changes { kind: Kind, cursor: Option<String> },
     /// Every id is listed, page by page. `as_of`: the position of the first page; None before that page.
     Ids { kind: Kind, cursor: Option<String>, as_of: Option<i64> },
+    /// The ids that were deleted are listed, page by page.
+    Deletions { cursor: Option<String> },
     /// Records are fetched of which the server has a newer version.
     Records { kind: Kind, as_of: i64 },
-    /// Records that the ids did not show are deleted.
+    /// Records that the ids did not show, or that the list of deletions has shown, are deleted.
     Sweep { kind: Kind, as_of: i64 },
     /// The last check: every response was read in the history that the feed tells.
     Done,
@@ -88,6 +103,7 @@ impl ReconcileStep {
             ReconcileStep::Property => "property",
             ReconcileStep::Changes { .. } => "changes",
             ReconcileStep::Ids { .. } => "ids",
+            ReconcileStep::Deletions { .. } => "deletions",
             ReconcileStep::Records { .. } => "records",
             ReconcileStep::Sweep { .. } => "sweep",
             ReconcileStep::Done => "done",
@@ -106,6 +122,8 @@ pub(crate) enum ReconcileQuery {
     Walk { kind: Kind, cursor: Option<String> },
     /// A page of ids.
     Ids { kind: Kind, cursor: Option<String> },
+    /// A page of deleted ids of all collections.
+    Deletions { since_rev: i64, cursor: Option<String> },
     /// One record.
     Record { kind: Kind, id: String },
 }
@@ -117,6 +135,8 @@ pub(crate) struct ReconcileResponse {
     pub records: Vec<Fields>,
     /// The entries of a page of ids.
     pub ids: Vec<ListedId>,
+    /// The entries of a page of deleted ids, each with the position of the delete.
+    pub deletions: Vec<(Kind, ListedId)>,
     /// The cursor of the next page; None on the last page.
     pub next_cursor: Option<String>,
     /// The position at which the server read the response.

@@ -303,6 +303,8 @@ words! {
         UnknownCursor = "unknown_cursor",
         /// The server answers for another home.
         AnotherHome = "another_home",
+        /// The records of this replica go to an empty home of another server.
+        Refill = "refill",
     }
 }
 

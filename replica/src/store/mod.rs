@@ -6,7 +6,7 @@
 //! - [`mod@schema`]: the tables, triggers and views that are generated from the contract. [`gate`]: the two kinds of write
 //!   transaction. [`rows`]: rows as values.
 //! - [`feed`], [`mirror`], [`base`], [`merge`]: the server's events and lists become rows, under the pending edits.
-//!   [`reconcile`]: after lost history or a restored server. [`unknown_revs`]: records whose revision is forgotten.
+//!   [`reconcile`]: after lost history or a restored server. [`refill`]: records for another server, after the loss of the own one. [`unknown_revs`]: records whose revision is forgotten.
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
 //!   [`stream_finding`]: whether streams to the server are held back on the way.
@@ -43,6 +43,7 @@ pub(crate) mod presence;
 pub(crate) mod read;
 pub(crate) mod read_only;
 pub(crate) mod reconcile;
+pub(crate) mod refill;
 mod rows;
 pub(crate) mod salvage;
 pub(crate) mod schema;

@@ -111,7 +111,7 @@ pub(crate) fn record_contact(connection: &mut Connection, is_current: bool, now:
 }
 
 /// Stores the home, and gives a profile row that was written before the first contact the id of the home.
-fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<(), StoreError> {
+pub(super) fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4,
              phase = CASE WHEN phase = 'local' THEN 'new' ELSE phase END",

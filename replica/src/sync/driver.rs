@@ -26,6 +26,7 @@ use super::key_file::KeyFile;
 use super::runtime::{blocking, wall_clock};
 use super::stream::{self, Stream};
 use super::transfer::TransferTask;
+use crate::model::BlockCause;
 use crate::store::{StoreError, marks};
 use crate::{notification, profile};
 
@@ -44,12 +45,16 @@ pub async fn run(
     let random = Box::new(|| Uuid::new_v4().as_u128());
     let path = config.db.clone();
     let is_seen = blocking(move || inspector::look_at_start(&path)).await?;
-    let mut engine = blocking(move || {
-        let engine = Engine::open(&db, &server, until, policy, random)?;
+    let (mut engine, refill) = blocking(move || {
+        let mut engine = Engine::open(&db, &server, until, policy, random)?;
         mark_file(&db);
-        Ok(engine)
+        let refill = engine.refill_reason()?;
+        Ok((engine, refill))
     })
     .await?;
+    if let Some(why) = refill {
+        return Err(SyncError::Blocked(BlockCause::Refill, why));
+    }
     let (sender, commands) = mpsc::unbounded_channel();
     engine.set_command_sink(move |command| drop(sender.send(command)));
     let watcher = notification::subscribe(&config.db, move || {

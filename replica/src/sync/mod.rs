@@ -10,7 +10,7 @@
 //!
 //! Besides: `client`, `stream` and `sse` move bytes; `sse_decoder` decodes a stream for a driver without a network;
 //! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts of the server;
-//! `calendars` makes links for calendar programs; `listings` reads all records for a comparison.
+//! `calendars` makes links for calendar programs; `listings` reads all records for a comparison; `refill` sends all records to an empty home.
 //!
 //! `transfer` brings the bytes of files to the server and back; `captures` sends captures and reads what became of them. `runtime`: the clock and the threads.
 //!
@@ -33,6 +33,7 @@ mod inspector;
 mod key_file;
 mod listings;
 mod page_buffer;
+mod refill;
 mod runtime;
 mod sse;
 mod sse_decoder;
@@ -55,6 +56,7 @@ pub use engine::{Command, DriverEvent, Engine, Moment, RandomBits, StepOutput};
 pub(crate) use engine::{stored_home, write_failure_text};
 pub use error::SyncError;
 pub use listings::fetch_listings;
+pub use refill::{RefillError, RefillPlan, RefillReport, plan_refill, refill_home};
 pub(crate) use runtime::wall_clock;
 pub use sse_decoder::SseDecoder;
 pub use transfer::fetch_files;

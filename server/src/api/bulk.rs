@@ -3,17 +3,19 @@
 
 use hearth_contract::check::{Intent, check};
 use hearth_contract::command::{Command, Preconditions, RevMatch};
-use hearth_contract::formats::parse_id;
+use hearth_contract::formats::{Timestamp, parse_date, parse_id};
 use hearth_contract::problem::{
     FAULTS_MAX, FaultCode, FieldFault, Problem, ProblemType, QUOTED_NAME_MAX, nearest, shorten,
 };
 use hearth_contract::record::parse_etag;
+use hearth_contract::recurrence::ANCHOR;
 use hearth_contract::schema::Kind;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::records::{as_of_meta, write_once};
-use crate::home::apply::{WriteOutcome, WriteResult, not_found};
+use super::refill::is_refilling;
+use crate::home::apply::{AsSent, WriteOutcome, WriteResult, not_found};
 use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
@@ -48,13 +50,17 @@ struct Operation {
     method: Method,
     id: Option<String>,
     command: Result<Command, Problem>,
+    /// The computed values of a create, in a home that the key refills.
+    as_sent: Option<AsSent>,
 }
 
 /// Carries out the operations in order.
 pub async fn run(call: Call) -> Result<Reply, Refusal> {
     let kind = call.kind()?;
-    let operations = parse_operations(kind, &call.body);
     let now = call.app.clock.now();
+    let (number, key) = (call.principal.key.home, call.principal.key.id.clone());
+    let is_refill = call.app.db.read_inline(move |tx| is_refilling(tx, number, &key, now)).await?;
+    let operations = parse_operations(kind, &call.body, is_refill);
     write_once(call, move |writing, context| {
         let operations = match operations {
             Ok(operations) => operations,
@@ -69,10 +75,11 @@ pub async fn run(call: Call) -> Result<Reply, Refusal> {
         // entry.
         let mut faults_left = FAULTS_MAX;
         for (index, operation) in operations.into_iter().enumerate() {
-            let Operation { method, id, command } = operation;
-            let verdict = match command {
-                Ok(command) => writing.apply(command, &mut || fresh_id(now))?,
-                Err(problem) => Err(problem),
+            let Operation { method, id, command, as_sent } = operation;
+            let verdict = match (command, as_sent) {
+                (Ok(command), None) => writing.apply(command, &mut || fresh_id(now))?,
+                (Ok(command), Some(as_sent)) => writing.apply_as_sent(command, as_sent, &mut || fresh_id(now))?,
+                (Err(problem), _) => Err(problem),
             };
             let verdict = verdict.map_err(|problem| problem.limit_faults(faults_left - (count - 1 - index)));
             faults_left -= verdict.as_ref().err().map_or(0, Problem::fault_count).max(1);
@@ -102,7 +109,8 @@ fn result_json(index: usize, method: Method, asked: Option<String>, verdict: Wri
 
 /// Parses the operations of a body. Errors: all mistakes in the form of the body. A mistake in the fields of a record
 /// is an error of its own operation.
-fn parse_operations(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<FieldFault>> {
+/// `is_refill`: creates carry the computed values of a lost home.
+fn parse_operations(kind: Kind, body: &Value, is_refill: bool) -> Result<Vec<Operation>, Vec<FieldFault>> {
     let Some(members) = body.as_object() else {
         return Err(vec![FieldFault::new("", FaultCode::WrongType, "The body must be a JSON object.")]);
     };
@@ -139,7 +147,7 @@ fn parse_operations(kind: Kind, body: &Value) -> Result<Vec<Operation>, Vec<Fiel
         let at = format!("operations[{index}]");
         match operation.as_object() {
             None => faults.push(FieldFault::new(&at, FaultCode::WrongType, format!("{at} must be an object."))),
-            Some(members) => found.extend(parse_operation(kind, &at, members, &mut faults)),
+            Some(members) => found.extend(parse_operation(kind, &at, members, is_refill, &mut faults)),
         }
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
@@ -151,6 +159,7 @@ fn parse_operation(
     kind: Kind,
     at: &str,
     members: &Map<String, Value>,
+    is_refill: bool,
     faults: &mut Vec<FieldFault>,
 ) -> Option<Operation> {
     let faults_before = faults.len();
@@ -158,12 +167,32 @@ fn parse_operation(
     let method = parse_method(members, &mut report);
     let only = parse_if_match(members, &mut report);
     let id = parse_record_id(members, method, &mut report);
-    let fields = parse_fields(members, &mut report);
+    let mut fields = parse_fields(members, &mut report);
+    let as_sent = match is_refill && method == Some(Method::Create) {
+        true => take_as_sent(&mut fields, &mut report),
+        false => None,
+    };
     if faults.len() > faults_before {
         return None;
     }
     let (method, preconditions) = (method?, Preconditions { if_match: only, if_none_match: None });
-    Some(Operation { method, command: build_command(kind, method, members.get("id"), fields, preconditions), id })
+    let command = build_command(kind, method, members.get("id"), fields, preconditions);
+    Some(Operation { method, command, id, as_sent })
+}
+
+/// Takes the computed values of a create out of its fields: elsewhere they are read-only. None: the create has no
+/// `created_at`, so it is an ordinary one.
+fn take_as_sent(fields: &mut Map<String, Value>, report: &mut Report<'_>) -> Option<AsSent> {
+    let sent = fields.shift_remove("created_at")?;
+    let created_at = sent.as_str().and_then(Timestamp::parse);
+    if created_at.is_none() {
+        report.add("created_at", FaultCode::InvalidFormat, "must be an RFC 3339 date-time.");
+    }
+    let anchor = fields.shift_remove(ANCHOR);
+    if anchor.as_ref().is_some_and(|anchor| !anchor.is_null() && anchor.as_str().and_then(parse_date).is_none()) {
+        report.add(ANCHOR, FaultCode::InvalidFormat, "must be a date.");
+    }
+    Some(AsSent { created_at: created_at?, anchor })
 }
 
 /// Collects the mistakes of one operation.

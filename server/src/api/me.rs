@@ -4,14 +4,16 @@ use serde_json::json;
 
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
-use crate::store::homes;
+use crate::store::{Tx, homes, refills};
 
 /// Shows the key of the request.
 pub async fn show(call: Call) -> Result<Reply, Refusal> {
     let key = &call.principal.key;
     let limits = call.app.config.rate_limits;
     let number = key.home;
-    let used = call.app.db.read_inline(move |tx| homes::used_bytes(tx, number)).await?;
+    let read = move |tx: &Tx<'_>| Ok((homes::used_bytes(tx, number)?, refills::find(tx, number)?));
+    let (used, refill) = call.app.db.read_inline(read).await?;
+    let refilled = refill.filter(|refill| refill.ended_at.is_some());
     let mut data = json!({
         "team": { "id": key.team, "name": key.team_name, "plan": key.plan.as_str() },
         "home": {
@@ -19,6 +21,8 @@ pub async fn show(call: Call) -> Result<Reply, Refusal> {
             "environment": key.environment.as_str(),
             "used_bytes": used,
             "limit_bytes": call.app.config.home_bytes_max,
+            // Null: the home was never refilled.
+            "refilled_from": refilled.map(|refill| refill.from),
         },
         "environment": key.environment.as_str(),
         "key": {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, ProblemType};
 
+use super::refill::write_refusal;
 use crate::app::App;
 use crate::home::receipts::{ReceiptLookup, Ticket, find_receipt, is_final};
 use crate::http::call::Call;
@@ -22,7 +23,8 @@ pub async fn once(
 ) -> Result<Reply, Refusal> {
     let (app, number) = (call.app.clone(), call.principal.key.home);
     let (ticket, context) = (call.ticket.clone(), call.context.clone());
-    let written = once_in_home(&app, number, ticket, move |tx, now| {
+    let key = call.principal.key.id.clone();
+    let written = once_in_home(&app, number, Some(key), ticket, move |tx, now| {
         let (reply, refused) = write(tx, &call, number, now)?;
         Ok(Answer::Reply { reply, is_stored: is_final(refused) })
     });
@@ -42,11 +44,12 @@ pub enum Answer {
     Refused(Problem),
 }
 
-/// As [`once`], for a request that came without an API key: for a form of a page. The inner error is a refusal that the caller
-/// words.
+/// As [`once`], also for a request that came without an API key: for a form of a page. `key`: the id of the key. The inner error
+/// is a refusal that the caller words.
 pub async fn once_in_home(
     app: &Arc<App>,
     number: HomeNumber,
+    key: Option<String>,
     ticket: Option<Ticket>,
     write: impl FnOnce(&Tx<'_>, Timestamp) -> Result<Answer, StoreError> + Send + 'static,
 ) -> Result<Result<Reply, Problem>, Refusal> {
@@ -62,6 +65,9 @@ pub async fn once_in_home(
                 ReceiptLookup::Stored(receipt) => return Ok(Ok(Reply::from_receipt(receipt))),
                 ReceiptLookup::KeyReused(problem) => return Ok(Err(problem)),
             }
+        }
+        if let Some(problem) = write_refusal(tx, number, key.as_deref(), now)? {
+            return Ok(Err(problem));
         }
         let (reply, is_stored) = match write(tx, now)? {
             Answer::Reply { reply, is_stored } => (reply, is_stored),

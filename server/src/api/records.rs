@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::filters::parse_filters;
 use super::projection::Projection;
+use super::refill::write_refusal;
 use crate::home::apply::{CLEARED_MAX, HomeWriter, WriteOutcome, WriteResult, not_found};
 use crate::home::cursor::ListCursor;
 use crate::home::feed::cursor_problem;
@@ -178,12 +179,15 @@ async fn clear_in_steps(
     let (app, number, now) = (&call.app, call.principal.key.home, call.app.clock_guard.now(&call.app.clock)?);
     for some in sources.chunks(CLEARED_MAX).map(<[_]>::to_vec) {
         let (epoch, ticket, preconditions) = (app.db.epoch(), call.ticket.clone(), preconditions.clone());
-        let author = call.author();
+        let (author, writer) = (call.author(), call.principal.key.id.clone());
         let since = app.config.receipts_since(now);
         let step = move |tx: &Tx<'_>| {
             if let Some(ticket) = &ticket
                 && find_receipt(tx, number, ticket, since)? != ReceiptLookup::Absent
             {
+                return Ok(false);
+            }
+            if write_refusal(tx, number, Some(&writer), now)?.is_some() {
                 return Ok(false);
             }
             let mut writing = HomeWriter::begin(tx, number, epoch, now, author, ticket.map(|ticket| ticket.key))?;
@@ -292,7 +296,7 @@ fn list_start(kind: Kind, query: &Query, home: Uuid) -> Result<ListStart, Proble
 }
 
 /// The refusal of a cursor that belongs to another list. `value` names the value that differs.
-fn contradiction(value: &str, fix: &str) -> Problem {
+pub(super) fn contradiction(value: &str, fix: &str) -> Problem {
     let message = format!("The cursor was given out for another value of {value}.");
     Problem::new(ProblemType::InvalidCursor, message).with("parameter", "cursor").with_fix(fix)
 }

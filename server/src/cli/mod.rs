@@ -9,6 +9,7 @@ mod key;
 mod lab;
 mod log;
 mod output;
+#[cfg(feature = "read-files")]
 mod read_file;
 mod serve;
 mod signals;
@@ -61,6 +62,7 @@ enum Command {
         base_url: String,
     },
     /// Read one file from standard input in a confined process; the server starts it
+    #[cfg(feature = "read-files")]
     #[command(hide = true)]
     ReadFile(read_file::ReadFile),
     /// Write shell completions
@@ -112,6 +114,7 @@ enum DataCommand {
 pub(crate) fn main() -> ExitCode {
     core_dumps::disable();
     let cli = Cli::parse();
+    #[cfg(feature = "read-files")]
     if let Command::ReadFile(args) = &cli.command {
         return read_file::read_file(args);
     }
@@ -145,6 +148,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Err((dir, error)) => anyhow::bail!("{}: {error}; name a directory that is yours", dir.display()),
         },
         // `main` has run it: it must not start a runtime with threads.
+        #[cfg(feature = "read-files")]
         Command::ReadFile(_) => Ok(()),
         Command::OnData(command) => run_on_data(command, cli.data, cli.json),
     }

@@ -57,6 +57,17 @@ pub struct HomeWriter<'a, 'c> {
     key: Option<String>,
     /// References that deletes may still clear in this transaction.
     clearable: usize,
+    /// The computed values of the record that is created now, as its lost home had them.
+    as_sent: Option<AsSent>,
+}
+
+/// Computed values of a record that a refill sends (contract 24).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AsSent {
+    /// The moment of the creation in the lost home.
+    pub created_at: Timestamp,
+    /// `recurrence_anchor` of a task. None: it was not sent.
+    pub anchor: Option<Value>,
 }
 
 /// References to deleted records that one transaction clears at most. A home may have thousands of large records in one room:
@@ -83,7 +94,18 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         let last = home.last_updated_at.filter(|_| !planted(PlantedFault::HomeClockStepsBack));
         let now = last.map_or(now, |last| now.max(last));
         home.last_updated_at = Some(now);
-        Ok(HomeWriter { tx, first: None, home, epoch, now, machine_now, author, key, clearable: CLEARED_MAX })
+        Ok(HomeWriter {
+            tx,
+            first: None,
+            home,
+            epoch,
+            now,
+            machine_now,
+            author,
+            key,
+            clearable: CLEARED_MAX,
+            as_sent: None,
+        })
     }
 
     /// The head of the home after the commands so far.
@@ -128,6 +150,19 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         }
     }
 
+    /// Applies one create of a refill. A completed task has no successor: the lost home has made it, and it is sent as well.
+    pub fn apply_as_sent(
+        &mut self,
+        command: Command,
+        as_sent: AsSent,
+        ids: Ids<'_>,
+    ) -> Result<WriteResult, StoreError> {
+        self.as_sent = Some(as_sent);
+        let applied = self.apply(command, ids);
+        self.as_sent = None;
+        applied
+    }
+
     /// Writes a record anew whose moments are ahead of the machine's clock, as an ordinary update.
     pub(super) fn correct_moments(&mut self, kind: Kind, id: Uuid) -> Result<(), StoreError> {
         let Some(before) = self.load(kind, id)? else { return Ok(()) };
@@ -169,7 +204,14 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if kind == Kind::Task {
             recurrence::set_computed(None, &mut fields, self.machine_now);
         }
-        let next = series::next_task(self.tx, &self.home, kind, id, None, &fields)?;
+        let anchor = self.as_sent.as_ref().and_then(|as_sent| as_sent.anchor.clone());
+        if let Some(anchor) = anchor.filter(|_| kind == Kind::Task) {
+            fields.insert(recurrence::ANCHOR.to_owned(), anchor);
+        }
+        let next = match self.as_sent {
+            Some(_) => None,
+            None => series::next_task(self.tx, &self.home, kind, id, None, &fields)?,
+        };
         let image = self.save_record(EventType::Created, kind, id, None, fields)?;
         self.create_next(next)?;
         Ok(Ok(WriteOutcome::Created(id, image)))
@@ -320,7 +362,15 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         fields: Fields,
     ) -> Result<Image, StoreError> {
         let rev = self.next_event();
-        let created_at = before.as_ref().map_or(self.now, |before| before.created_at);
+        let created_at = match (&before, &self.as_sent) {
+            (Some(before), _) => before.created_at,
+            // Moments rise in the order of creation (contract 5).
+            (None, Some(as_sent)) => {
+                let last = records::last_created_at(self.tx, self.home.number, kind)?;
+                last.map_or(as_sent.created_at, |last| as_sent.created_at.max(last)).min(self.now)
+            }
+            (None, None) => self.now,
+        };
         let updated_by = self.author.clone();
         let record = Record { kind, id, rev, fields, created_at, updated_at: self.now, updated_by };
         let json = record.to_json();

@@ -80,6 +80,17 @@ pub struct FilesCursor {
     pub is_referenced: Option<bool>,
 }
 
+/// A place in the list of a home's deleted ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeletionsCursor {
+    /// The revision after which the list began.
+    pub since: i64,
+    /// The kinds listed, in the order of the table of kinds. Empty: all kinds.
+    pub kinds: Vec<Kind>,
+    /// The revision of the last deletion shown.
+    pub after: i64,
+}
+
 /// A place in the list of jobs with drafts of one purpose, the latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureCursor {
@@ -160,19 +171,17 @@ impl FeedCursor {
 impl SearchCursor {
     /// The text of the cursor, for a home and the terms of a search.
     pub fn encode(&self, home: Uuid, terms: &[String]) -> String {
-        let kinds = self.kinds.iter().map(|kind| 1_i64 << *kind as i64).sum();
-        seal_numbers(Usage::Search, home, &[self.fit as i64, self.row, terms_digest(terms), kinds])
+        seal_numbers(Usage::Search, home, &[self.fit as i64, self.row, terms_digest(terms), kind_bits(&self.kinds)])
     }
 
     /// The cursor in a text that was given to a client of this home for a search of these terms. `kinds` must be the kinds
     /// of the cursor, or empty.
     pub fn decode(text: &str, home: Uuid, terms: &[String], kinds: &[Kind]) -> Result<SearchCursor, CursorError> {
-        let [fit, row, digest, kind_bits] = unseal_numbers(Usage::Search, text, home)?[..] else {
+        let [fit, row, digest, bits] = unseal_numbers(Usage::Search, text, home)?[..] else {
             return Err(CursorError::Altered);
         };
         let fit = Fit::ALL.into_iter().find(|known| *known as i64 == fit).ok_or(CursorError::Altered)?;
-        let searched: Vec<Kind> =
-            Kind::COLLECTIONS.into_iter().filter(|kind| kind_bits & (1_i64 << *kind as i64) != 0).collect();
+        let searched = kinds_in(bits, &Kind::COLLECTIONS);
         if digest != terms_digest(terms) || !(kinds.is_empty() || kinds == searched) {
             return Err(CursorError::OtherUse);
         }
@@ -248,6 +257,33 @@ impl FilesCursor {
             false => Ok(FilesCursor { before, is_referenced }),
         }
     }
+}
+
+impl DeletionsCursor {
+    /// The text of the cursor, for a home.
+    pub fn encode(&self, home: Uuid) -> String {
+        seal_numbers(Usage::Deletions, home, &[self.since, kind_bits(&self.kinds), self.after])
+    }
+
+    /// The cursor in a text that was given to a client of this home.
+    pub fn decode(text: &str, home: Uuid) -> Result<DeletionsCursor, CursorError> {
+        match unseal_numbers(Usage::Deletions, text, home)?[..] {
+            [since, bits, after] if since >= 0 && after >= since => {
+                Ok(DeletionsCursor { since, kinds: kinds_in(bits, &Kind::ALL), after })
+            }
+            _ => Err(CursorError::Altered),
+        }
+    }
+}
+
+/// A number that stands for some kinds in a cursor.
+fn kind_bits(kinds: &[Kind]) -> i64 {
+    kinds.iter().map(|kind| 1_i64 << *kind as i64).sum()
+}
+
+/// Those of `known` for which a number stands, in the order of `known`.
+fn kinds_in(bits: i64, known: &[Kind]) -> Vec<Kind> {
+    known.iter().copied().filter(|kind| bits & (1_i64 << *kind as i64) != 0).collect()
 }
 
 /// 8 bytes of a SHA-256, to tell searches apart.

@@ -38,6 +38,8 @@ pub enum RequestBody {
     Export,
     /// The name of a calendar.
     Calendar,
+    /// The lost home whose records are sent.
+    Refill,
     /// The bytes of a file, of any media type. The handler reads them in pieces.
     File,
     /// A table to import. The handler reads it in pieces.
@@ -75,6 +77,7 @@ impl RequestBody {
             | RequestBody::Bulk
             | RequestBody::Export
             | RequestBody::Calendar
+            | RequestBody::Refill
             | RequestBody::SmartAdd
             | RequestBody::Extract
             | RequestBody::Suggestion
@@ -112,6 +115,8 @@ pub enum ResponseBody {
     SearchResults,
     /// A page of events.
     Events,
+    /// A page of deleted ids.
+    Deletions,
     /// A stream of events.
     Stream,
     /// The key of the request: home, scopes, limits.
@@ -140,6 +145,8 @@ pub enum ResponseBody {
     CalendarCreated,
     /// The calendars of the key.
     Calendars,
+    /// The refill of the home.
+    Refill,
     /// A file of the home, after its upload.
     FileStored,
     /// A page of the files of the home.

@@ -57,6 +57,8 @@ pub enum ParameterType {
     Flag,
     /// A date or an RFC 3339 date-time.
     Moment,
+    /// A revision: an integer from 0.
+    Revision,
     /// Text with a length limit in characters.
     Text {
         /// The least number of characters.
@@ -114,6 +116,8 @@ pub struct PageSize {
 pub const RECORDS_PAGE: PageSize = PageSize { default: 50, max: 100 };
 /// Events on a page.
 pub const EVENTS_PAGE: PageSize = PageSize { default: 50, max: 1000 };
+/// Deleted ids on a page.
+pub const DELETIONS_PAGE: PageSize = PageSize { default: 100, max: 1000 };
 
 /// Size of a page of records, search results or export jobs.
 pub const LIMIT: Parameter = parameter(
@@ -126,6 +130,18 @@ pub const FEED_LIMIT: Parameter = parameter(
     "limit",
     "The greatest number of events on the page; a page of long records has fewer, because it ends at 4 MiB",
     ParameterType::Limit { default: EVENTS_PAGE.default, max: EVENTS_PAGE.max },
+);
+/// Size of a page of deleted ids.
+pub const DELETIONS_LIMIT: Parameter = parameter(
+    "limit",
+    "The greatest number of deletions on the page",
+    ParameterType::Limit { default: DELETIONS_PAGE.default, max: DELETIONS_PAGE.max },
+);
+/// Start of a list of deleted ids.
+pub const SINCE: Parameter = parameter(
+    "since",
+    "Only deletions of a higher revision; 0 for all. The first page needs it; a cursor carries it",
+    ParameterType::Revision,
 );
 /// Position of the next page of a list.
 pub const CURSOR: Parameter = parameter(
@@ -245,6 +261,9 @@ pub const EXPAND: Parameter = parameter(
 /// Kinds of events.
 pub const EVENT_TYPES: Parameter =
     parameter("types", "Only events of these kinds, separated by commas", ParameterType::Kinds(&Kind::ALL));
+/// Kinds of deleted records.
+pub const DELETION_TYPES: Parameter =
+    parameter("types", "Only deletions of these kinds, separated by commas", ParameterType::Kinds(&Kind::ALL));
 /// Kinds of search results.
 pub const SEARCH_TYPES: Parameter =
     parameter("types", "Only records of these kinds, separated by commas", ParameterType::Kinds(&Kind::COLLECTIONS));

@@ -74,6 +74,15 @@ impl Query {
         }
     }
 
+    /// A revision: an integer from 0.
+    pub fn revision(&self, name: &str) -> Result<Option<i64>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match value.parse() {
+            Ok(revision) if value.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(revision)),
+            _ => Err(Problem::parameter(name, value, None, format!("{name} must be a revision: a number from 0."))),
+        }
+    }
+
     /// The meaning of a parameter with one of several words.
     pub fn choice<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };

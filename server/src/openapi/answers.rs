@@ -1,5 +1,6 @@
 //! The example answer of each operation, made to fit the example request. Must not know handlers, nor headers.
 
+use axum::http::Method;
 use hearth_contract::headers::CURRENT_VERSION;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
@@ -53,6 +54,7 @@ fn envelope(route: &Route) -> Value {
         ResponseBody::Bulk => (json!([bulk_result(kind)]), read),
         ResponseBody::SearchResults => (json!([search_result()]), list),
         ResponseBody::Events => (json!([examples::event(Kind::Task)]), feed_meta()),
+        ResponseBody::Deletions => (json!([deletion()]), list),
         ResponseBody::KeyProfile => (key_profile(), meta),
         ResponseBody::ExportAccepted => (export("queued"), meta),
         ResponseBody::Export => (export("succeeded"), meta),
@@ -63,6 +65,7 @@ fn envelope(route: &Route) -> Value {
         ResponseBody::Calendars => {
             (json!([calendar(false)]), json!({ "request_id": examples::REQUEST_ID, "page": page }))
         }
+        ResponseBody::Refill => (refill(route.method == Method::DELETE), meta),
         ResponseBody::Index => (index(), meta),
         ResponseBody::Meta => (catalogue(), meta),
         ResponseBody::ErrorPage => (error_type(), meta),
@@ -79,6 +82,12 @@ fn search_result() -> Value {
     json!({
         "type": "task", "id": examples::id(Kind::Task), "title": "Replace the furnace filter",
         "snippet": "Replace the **furnace** filter", "score": 0.75, "updated_at": examples::MOMENT,
+    })
+}
+
+fn deletion() -> Value {
+    json!({
+        "type": "task", "id": examples::id(Kind::Task), "rev": examples::REV, "deleted_at": examples::MOMENT,
     })
 }
 
@@ -102,6 +111,7 @@ fn key_profile() -> Value {
         "team": { "id": examples::id(Kind::Room), "name": "My home", "plan": "paid" },
         "home": {
             "id": examples::id(Kind::Property), "environment": "test", "used_bytes": 51_234, "limit_bytes": 10_737_418_240_i64,
+            "refilled_from": null,
         },
         "environment": "test",
         "key": {
@@ -125,6 +135,13 @@ fn export(status: &str) -> Value {
         "created_at": examples::MOMENT, "finished_at": done(examples::MOMENT.into()),
         "expires_at": done(examples::LATER.into()), "size_bytes": done(20_480.into()),
         "sha256": done("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into()), "error": null,
+    })
+}
+
+fn refill(has_ended: bool) -> Value {
+    json!({
+        "from": examples::id(Kind::Property), "began_at": examples::MOMENT, "expires_at": examples::LATER,
+        "ended_at": has_ended.then_some(examples::MOMENT),
     })
 }
 

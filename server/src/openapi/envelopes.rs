@@ -220,6 +220,19 @@ fn feed_and_search() -> Named {
             ),
         ),
         ("SearchResultList", envelope(array(reference("SearchResult")), "ListMeta")),
+        (
+            "Deletion",
+            object(
+                json!({
+                    "type": reference("CollectionType"),
+                    "id": reference("Id"),
+                    "rev": { "type": "integer", "minimum": 1, "description": "The id of the event that deleted the record" },
+                    "deleted_at": moment(),
+                }),
+                &["type", "id", "rev", "deleted_at"],
+            ),
+        ),
+        ("DeletionList", envelope(array(reference("Deletion")), "ListMeta")),
     ]
 }
 

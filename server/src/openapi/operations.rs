@@ -98,7 +98,8 @@ fn tag(route: &Route) -> &'static str {
         Some(kind) => known().find(|tag| tag.to_lowercase() == kind.collection()).unwrap_or("Property"),
         None if path.starts_with(paths::DOCS) => "Documentation",
         None if matches!(path, paths::ME) => "Account",
-        None if matches!(path, paths::HEALTH | paths::READY | paths::MCP) => "Operations",
+        None if matches!(path, paths::DELETIONS) => "Events",
+        None if matches!(path, paths::HEALTH | paths::READY | paths::MCP | paths::REFILL) => "Operations",
         None => {
             let second = path.split('/').nth(2).unwrap_or_default();
             known().find(|tag| tag.to_lowercase() == second).unwrap_or("Discovery")
@@ -177,6 +178,7 @@ fn query_parameter(kind: Option<Kind>, parameter: &Parameter) -> Option<Value> {
         ParameterType::Moment => {
             json!({ "type": "string", "anyOf": [{ "format": "date" }, { "format": "date-time" }] })
         }
+        ParameterType::Revision => json!({ "type": "integer", "minimum": 0 }),
         ParameterType::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
     };
     let required = matches!(parameter.value_type, ParameterType::Text { .. });
@@ -257,6 +259,7 @@ fn body(route: &Route) -> Option<Value> {
             ("ExportCreate".to_owned(), json!({ "format": "csv", "types": ["inventory", "room"], "names": true }))
         }
         RequestBody::Calendar => ("CalendarCreate".to_owned(), json!({ "name": "Home" })),
+        RequestBody::Refill => ("RefillBegin".to_owned(), json!({ "from": examples::id(Kind::Property) })),
         RequestBody::Rpc => {
             ("RpcRequest".to_owned(), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }))
         }

@@ -9,7 +9,7 @@ use crate::versions::STABILITY;
 
 /// All schemas of this file.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
-    [exports(), calendars(), account(), discovery(), catalogue()].into_iter().flatten()
+    [exports(), calendars(), refill(), account(), discovery(), catalogue()].into_iter().flatten()
 }
 
 fn exports() -> Named {
@@ -99,6 +99,31 @@ fn calendars() -> Named {
     ]
 }
 
+fn refill() -> Named {
+    vec![
+        (
+            "RefillBegin",
+            strict(
+                json!({ "from": { "type": "string", "format": "uuid", "description": "The id of the lost home" } }),
+                &["from"],
+            ),
+        ),
+        (
+            "Refill",
+            object(
+                json!({
+                    "from": reference("Id"),
+                    "began_at": moment(),
+                    "expires_at": moment(),
+                    "ended_at": nullable_moment(),
+                }),
+                &["from", "began_at", "expires_at", "ended_at"],
+            ),
+        ),
+        ("RefillResponse", envelope(reference("Refill"), "Meta")),
+    ]
+}
+
 fn account() -> Named {
     vec![
         (
@@ -112,8 +137,9 @@ fn account() -> Named {
                             "environment": reference("Environment"),
                             "used_bytes": { "type": "integer", "format": "int64", "minimum": 0 },
                             "limit_bytes": { "type": "integer", "format": "int64", "minimum": 1 },
+                            "refilled_from": { "type": ["string", "null"], "format": "uuid", "description": "The lost home whose records a replica has sent" },
                         }),
-                        &["id", "environment", "used_bytes", "limit_bytes"],
+                        &["id", "environment", "used_bytes", "limit_bytes", "refilled_from"],
                     ),
                     "environment": reference("Environment"),
                     "key": object(

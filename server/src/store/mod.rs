@@ -7,8 +7,9 @@
 //! - [`notifier`]: tells subscribers after each commit that a home has new events.
 //! - [`homes`], [`records`], [`events`], [`field_values`], [`search`], [`receipts`], [`keys`], [`people`], [`sessions`],
 //!   [`partners`], [`exports`], [`imports`], [`calendars`], [`stored_files`], [`readings`],
-//!   [`looks`], [`captures`], [`usage`], [`service`]: the tables.
-//! - [`record_keys`]: records by what stands on them. [`lists`]: a page of records; [`filter`]: the filters of a list.
+//!   [`looks`], [`captures`], [`usage`], [`refills`], [`service`]: the tables.
+//! - [`record_keys`]: records by what stands on them. [`lists`]: a page of records; [`filter`]: the filters of a list;
+//!   [`deletions`]: a page of deleted ids.
 //! - [`rewind`]: earlier states of a home. [`clock_reset`]: moments ahead of the clock. [`copies`]: backup and restore; [`file_copies`]: the bytes of files in a backup. [`check`], [`schema`]: integrity. [`tables`]: export files.
 //!
 //! `migrations/server/V1__initial.sql` explains the tables and their invariants.
@@ -22,6 +23,7 @@ pub mod copies;
 pub mod counters;
 pub mod days;
 mod db;
+pub mod deletions;
 pub mod directory;
 mod error;
 pub mod events;
@@ -49,6 +51,7 @@ pub mod readings;
 pub mod receipts;
 pub mod record_keys;
 pub mod records;
+pub mod refills;
 pub mod rewind;
 pub mod schema;
 pub mod search;

@@ -343,6 +343,18 @@ pub fn first_since(tx: &Tx<'_>, home: HomeNumber, kind: Kind, sort: Sort, since:
     Ok(low)
 }
 
+/// The creation moment of the last created record of a kind. None: no record of the kind exists.
+pub fn last_created_at(tx: &Tx<'_>, home: HomeNumber, kind: Kind) -> Result<Option<Timestamp>, StoreError> {
+    let mut statement = tx.conn.prepare_cached(
+        "SELECT json_extract(e.body, '$.created_at') FROM records r INDEXED BY records_by_creation
+         JOIN events e ON e.event_rowid = ?1 + r.rev
+         WHERE r.home = ?2 AND r.kind = ?3 AND r.deleted = 0 ORDER BY r.created DESC LIMIT 1",
+    )?;
+    let values = (home.event_rowid(0), home.0, number(kind));
+    let text: Option<String> = statement.query_row(values, |row| row.get(0)).optional()?;
+    Ok(text.and_then(|text| Timestamp::parse(&text)))
+}
+
 /// The column and the index of an order.
 fn column(sort: Sort) -> (&'static str, &'static str) {
     match sort {

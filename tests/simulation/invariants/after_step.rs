@@ -95,15 +95,20 @@ fn check_sync_state(state: &SyncState, ledger: &Ledger, model: &Model) -> Result
     Ok(())
 }
 
-/// Checks the mass-delete guard: many records vanish only when the feed has deleted them or a person has agreed. A
+/// Checks the mass-delete guard: many records vanish only when the feed or the list of deleted ids has deleted them, or a person
+/// has agreed. A
 /// question about deletions names no more records than are deleted.
 fn check_vanished_records(ledger: &mut Ledger, model: &Model, state: &SyncState, rows: &Rows) -> Result<(), String> {
     let before = std::mem::replace(&mut ledger.shown_records, rows.keys().cloned().collect());
+    let reads_deletions = std::mem::replace(&mut ledger.was_reading_deletions, state.reads_deletions);
+    let current = (reads_deletions || state.reads_deletions).then(|| model.current().records_at(model.current().head));
     for kind in Kind::COLLECTIONS {
         let of_kind = || before.iter().filter(|record| record.kind == kind);
         let total = of_kind().count();
-        let is_unexplained =
-            |record: &&RecordKey| !rows.contains_key(*record) && !ledger.deletes_seen.contains(*record);
+        let is_listed = |record: &RecordKey| current.as_ref().is_some_and(|current| !current.contains_key(record));
+        let is_unexplained = |record: &&RecordKey| {
+            !rows.contains_key(*record) && !ledger.deletes_seen.contains(*record) && !is_listed(record)
+        };
         let vanished = of_kind().filter(is_unexplained).count();
         if vanished > GUARD_MIN_RECORDS && vanished > total / GUARD_PART && !ledger.deletions_accepted {
             return Err(format!("{vanished} of {total} {kind} records vanish, and no person has agreed"));

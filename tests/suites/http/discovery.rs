@@ -235,6 +235,8 @@ async fn responses_match_openapi_schemas() {
     {
         judge.check("get", list, &client.get(path).await);
     }
+    judge.check("get", "/v1/deletions", &client.get("/v1/deletions?since=0").await);
+    judge.check("get", "/v1/deletions", &client.get("/v1/deletions").await);
     let events = client.get("/v1/events?limit=1000").await;
     judge.check("get", "/v1/events", &events);
     let set = client.patch("/v1/property", &json!({ "city": "Springfield" })).await;

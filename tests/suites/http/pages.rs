@@ -120,7 +120,7 @@ async fn every_error_has_a_safe_page() {
         let policy = page.header("content-security-policy");
         assert_eq!(
             policy,
-            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
              frame-ancestors 'none'; form-action 'self'",
             "{path}"
         );

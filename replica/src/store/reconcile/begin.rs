@@ -3,7 +3,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::model::{LogLevel, Reconcile, ReconcileCause};
+use crate::model::{LogLevel, Reconcile, ReconcileCause, ReconcileScope};
 use crate::store::edits::missed_events;
 use crate::store::reconcile::progress::load;
 use crate::store::reconcile::{listing, lost};
@@ -47,6 +47,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
         None => last_change(tx, position)?,
     };
     let fork = known_fork(tx, cause)?;
+    let only_changes = only_changes_differ(cause, before.as_ref(), backfilled && !replaying);
     match cause {
         ReconcileCause::Gap { resume } => {
             tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
@@ -75,14 +76,26 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
         ReconcileCause::Gap { .. } | ReconcileCause::Restored { .. } => (false, None),
     };
     tx.execute(
-        "INSERT INTO _reconcile (one, cause, since, fork, tail_position, step, accepted, counts_at_start)
-         VALUES (1, ?1, ?2, ?3, nullif(?5, 0), 'property', ?4, ?6)
+        "INSERT INTO _reconcile (one, cause, since, fork, tail_position, step, accepted, counts_at_start, only_changes)
+         VALUES (1, ?1, ?2, ?3, nullif(?5, 0), 'property', ?4, ?6, ?7)
          ON CONFLICT DO UPDATE SET since = excluded.since, tail_position = excluded.tail_position, step = 'property',
              kind = NULL, cursor = NULL, as_of = NULL, accepted = excluded.accepted, question = NULL,
-             counts_at_start = excluded.counts_at_start",
-        (cause.as_str(), &since, fork, accepted, tail, &counts),
+             counts_at_start = excluded.counts_at_start, only_changes = excluded.only_changes",
+        (cause.as_str(), &since, fork, accepted, tail, &counts, only_changes),
     )?;
     load(tx)
+}
+
+/// True when the rows are right except for what the server has changed since `_sync.position`: events were missed, within one
+/// history. `is_whole`: a backfill has reached the head, and no replay runs. A running reconcile that compares everything
+/// goes on to do so.
+fn only_changes_differ(cause: &ReconcileCause, before: Option<&Reconcile>, is_whole: bool) -> bool {
+    let was_whole = match before {
+        Some(Reconcile { scope: ReconcileScope::Changed { .. }, .. }) => true,
+        Some(Reconcile { scope: ReconcileScope::Everything, .. }) => false,
+        None => is_whole,
+    };
+    was_whole && matches!(cause, ReconcileCause::Gap { .. })
 }
 
 /// The fork of a restore. None when the cause names no fork, or when the running reconcile has an unknown fork:

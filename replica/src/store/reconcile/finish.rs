@@ -11,9 +11,9 @@ use crate::store::{StoreError, gate, log, unknown_revs};
 /// Ends the reconcile: compares the accepted and confirmed edits, and moves the position to the tail.
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
-        let (cause, fork, gone): (String, Option<i64>, i64) =
-            tx.query_row("SELECT cause, fork, deleted_count FROM _reconcile", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        let (cause, fork, gone, only_changes): (String, Option<i64>, i64, bool) =
+            tx.query_row("SELECT cause, fork, deleted_count, only_changes FROM _reconcile", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?;
         let restored = cause == "restored";
         lost::offer_accepted(tx, restored, now)?;
@@ -33,6 +33,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         next_tasks::end::settle_shown(tx, true, now)?;
         missed_events::clear_disproved_marks(tx)?;
         recheck::recheck_all(tx, now)?;
-        log(tx, LogLevel::Info, &sentences::reconcile_done(gone, restored, lost::is_any_offered(tx)?))
+        let offers = lost::is_any_offered(tx)?;
+        log(tx, LogLevel::Info, &sentences::reconcile_done(gone, restored, offers, only_changes))
     })
 }

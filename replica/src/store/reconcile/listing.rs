@@ -26,6 +26,12 @@ pub(super) fn clear(tx: &Transaction<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Forgets the listed ids of a collection.
+pub(super) fn clear_kind(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM _walk_pages WHERE kind = ?1")?.execute([kind.as_str()])?;
+    Ok(())
+}
+
 /// Saves a page of ids.
 pub(super) fn save_page(tx: &Transaction<'_>, kind: Kind, page: &[ListedId]) -> Result<(), StoreError> {
     let mut bytes = Vec::with_capacity(page.len() * ENTRY_BYTES);
@@ -105,6 +111,8 @@ pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Ve
 /// A record that the server no longer has.
 pub(super) struct Vanished {
     pub id: String,
+    /// The position of the delete, or a later position at which the record is gone.
+    pub rev: i64,
     /// True when the record has edits.
     pub has_edits: bool,
     /// True when the last edit of the record deletes the record too.
@@ -131,6 +139,22 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
             }
         }
     }
+    // Changes after the position of the first page arrive by the feed.
+    gone(tx, kind, unseen.into_iter().map(|id| (id, as_of)))
+}
+
+/// The ids that the server lists as deleted, each with the position of its delete.
+pub(super) fn deleted(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<(String, i64)>, StoreError> {
+    let listed = ListedIds::load(tx, kind)?.0;
+    Ok(listed.into_iter().map(|(id, rev)| (id.to_string(), rev)).collect())
+}
+
+/// Those of some ids that have a known record, whose last known change is at the given position or before.
+pub(super) fn gone(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    ids: impl Iterator<Item = (String, i64)>,
+) -> Result<Vec<Vanished>, StoreError> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT count(*) > 0 AND coalesce(max(rev) <= ?3, 1),
              (SELECT method FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC LIMIT 1)
@@ -138,12 +162,12 @@ pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<V
         known_text(kind)
     ))?;
     let mut gone = Vec::new();
-    for id in unseen {
-        // Changes after the position of the first page arrive by the feed.
+    for (id, rev) in ids {
         let (is_gone, last): (bool, Option<Method>) =
-            statement.query_row((kind.as_str(), &id, as_of), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            statement.query_row((kind.as_str(), &id, rev), |row| Ok((row.get(0)?, row.get(1)?)))?;
         if is_gone {
-            gone.push(Vanished { id, has_edits: last.is_some(), has_last_edit_delete: last == Some(Method::Delete) });
+            let has_last_edit_delete = last == Some(Method::Delete);
+            gone.push(Vanished { id, rev, has_edits: last.is_some(), has_last_edit_delete });
         }
     }
     Ok(gone)

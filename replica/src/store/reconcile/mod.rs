@@ -26,6 +26,6 @@ pub(crate) use self::begin::begin;
 pub(super) use self::begin::begin_at_the_present;
 pub(crate) use self::finish::finish;
 pub(crate) use self::listing::records_to_fetch;
-pub(crate) use self::progress::{ask_person, load, note_request, set_step};
+pub(crate) use self::progress::{ask_person, compare_everything, load, note_request, set_step};
 pub(crate) use self::response::save_response;
 pub(crate) use self::sweep::sweep;

@@ -3,18 +3,23 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::model::{LogLevel, Reconcile, ReconcileStep};
+use crate::model::{LogLevel, Reconcile, ReconcileScope, ReconcileStep};
 use crate::store::{StoreError, gate, log};
 
 /// The running reconcile.
 pub(crate) fn load(connection: &Connection) -> Result<Option<Reconcile>, StoreError> {
-    let text = "SELECT since, step, kind, cursor, as_of, tail_position, accepted, question FROM _reconcile";
+    let text = "SELECT since, step, kind, cursor, as_of, tail_position, accepted, question, only_changes,
+                    (SELECT position FROM _sync) FROM _reconcile";
     let found = connection.prepare_cached(text)?.query_row([], |row| {
         let step = StepColumns { word: row.get(1)?, kind: row.get(2)?, cursor: row.get(3)?, as_of: row.get(4)? };
-        Ok((step, row.get(0)?, row.get(5)?, row.get(6)?, row.get(7)?))
+        let scope = match row.get(8)? {
+            true => ReconcileScope::Changed { since_rev: row.get(9)? },
+            false => ReconcileScope::Everything,
+        };
+        Ok((step, scope, row.get(0)?, row.get(5)?, row.get(6)?, row.get(7)?))
     });
-    let Some((step, since, tail_position, accepted, question)) = found.optional()? else { return Ok(None) };
-    Ok(Some(Reconcile { since, tail_position, step: step.parse()?, accepted, question }))
+    let Some((step, scope, since, tail_position, accepted, question)) = found.optional()? else { return Ok(None) };
+    Ok(Some(Reconcile { scope, since, tail_position, step: step.parse()?, accepted, question }))
 }
 
 /// A step as its columns hold it.
@@ -32,6 +37,7 @@ impl StepColumns {
             ("property", ..) => ReconcileStep::Property,
             ("changes", Some(kind), _) => ReconcileStep::Changes { kind, cursor },
             ("ids", Some(kind), as_of) => ReconcileStep::Ids { kind, cursor, as_of },
+            ("deletions", ..) => ReconcileStep::Deletions { cursor },
             ("records", Some(kind), Some(as_of)) => ReconcileStep::Records { kind, as_of },
             ("sweep", Some(kind), Some(as_of)) => ReconcileStep::Sweep { kind, as_of },
             ("done", ..) => ReconcileStep::Done,
@@ -45,12 +51,22 @@ pub(crate) fn set_step(connection: &mut Connection, step: &ReconcileStep) -> Res
     gate::sync_tx_without_fsync(connection, |tx| advance(tx, step))
 }
 
+/// Compares everything from now on, beginning with a step.
+pub(crate) fn compare_everything(connection: &mut Connection, step: &ReconcileStep) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        tx.execute("UPDATE _reconcile SET only_changes = 0", [])?;
+        advance(tx, step)?;
+        log(tx, LogLevel::Info, "The server does not list what was deleted; comparing all records with its lists.")
+    })
+}
+
 /// [`set_step`], within a transaction.
 pub(super) fn advance(tx: &Transaction<'_>, step: &ReconcileStep) -> Result<(), StoreError> {
     let (kind, cursor, as_of) = match step {
         ReconcileStep::Property | ReconcileStep::Done => (None, None, None),
         ReconcileStep::Changes { kind, cursor } => (Some(kind), cursor.as_ref(), None),
         ReconcileStep::Ids { kind, cursor, as_of } => (Some(kind), cursor.as_ref(), *as_of),
+        ReconcileStep::Deletions { cursor } => (None, cursor.as_ref(), None),
         ReconcileStep::Records { kind, as_of } | ReconcileStep::Sweep { kind, as_of } => {
             (Some(kind), None, Some(*as_of))
         }

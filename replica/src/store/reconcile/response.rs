@@ -26,6 +26,15 @@ pub(crate) fn save_response(
                 }
                 listing::save_page(tx, *kind, &found.ids)?;
             }
+            ReconcileQuery::Deletions { cursor, .. } => {
+                if cursor.is_none() {
+                    listing::clear(tx)?;
+                }
+                for kind in Kind::COLLECTIONS {
+                    let of_kind = found.deletions.iter().filter(|(of, _)| *of == kind).map(|(_, listed)| *listed);
+                    listing::save_page(tx, kind, &of_kind.collect::<Vec<_>>())?;
+                }
+            }
             ReconcileQuery::Record { kind, id } => {
                 for record in &found.records {
                     save_record(tx, *kind, record)?;

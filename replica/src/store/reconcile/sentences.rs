@@ -32,8 +32,9 @@ pub(super) fn deleted_in_collection(
 }
 
 /// A line about all collections, after the reconcile. `gone`: the number of deleted records. `offers`: true when lost
-/// edits are offered again. Records that lost edits create do not count as missing.
-pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool) -> String {
+/// edits are offered again. Records that lost edits create do not count as missing. `only_changes`: true when the rest was
+/// not compared.
+pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool, only_changes: bool) -> String {
     let words = match (restored, gone) {
         (true, 0) if offers => {
             "no record is missing on the server except the records that are offered again".to_owned()
@@ -44,7 +45,9 @@ pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool) -> String 
         (false, 1) => "1 record was deleted on the server".to_owned(),
         (false, _) => format!("{} were deleted on the server", records(gone)),
     };
-    format!("Everything is compared with the server; {words}.")
+    let what =
+        if only_changes { "All changes on the server are read" } else { "Everything is compared with the server" };
+    format!("{what}; {words}.")
 }
 
 /// A line about all collections, after a rebuild. A rebuild does not show why records are missing. `gone`: the number

@@ -1,14 +1,14 @@
-//! Deletes the records of a collection that the server no longer lists, behind the mass-delete guard.
+//! Deletes the records of a collection that the server no longer has, behind the mass-delete guard.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
 use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
-use crate::store::edits::{next_tasks, settle};
+use crate::store::edits::{acked, next_tasks, settle};
 use crate::store::reconcile::progress::advance;
 use crate::store::reconcile::{listing, lost, sentences};
-use crate::store::{StoreError, base, gate, log, rows};
+use crate::store::{StoreError, base, gate, log, mirror, rows};
 
 /// The mass-delete guard: a person must agree before more than this many records of a collection are deleted, when they
 /// are also more than [`MASS_DELETE_SHARE`] of the collection.
@@ -17,8 +17,12 @@ const MASS_DELETE_MIN: i64 = 50;
 /// One in five.
 const MASS_DELETE_SHARE: i64 = 5;
 
-/// Deletes the records that the server's list did not show. Asks a person first when too many would go. Without a list, every
-/// record would seem to be deleted; the reconcile then goes back to listing.
+/// The mass-delete guard for a list of deletions, which proves each of them: a person must agree before more than this many
+/// records of a collection are deleted, when they are also more than half of the collection.
+const MASS_LISTED_MIN: i64 = 500;
+
+/// Deletes the records that the server's list did not show, or that its list of deletions has shown. Asks a person first when
+/// too many would go. Without a list, every record would seem to be deleted; the reconcile then goes back to listing.
 pub(crate) fn sweep(
     connection: &mut Connection,
     kind: Kind,
@@ -27,58 +31,75 @@ pub(crate) fn sweep(
     now: Timestamp,
 ) -> Result<SweepOutcome, StoreError> {
     gate::sync_tx(connection, |tx| {
+        let (only_changes, accepted, restored, before): (bool, bool, bool, i64) = tx.query_row(
+            "SELECT only_changes, accepted, cause = 'restored', coalesce(counts_at_start ->> ?1, 0) FROM _reconcile",
+            [kind.as_str()],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )?;
         if !listing::is_listed(tx, kind)? {
-            advance(tx, &ReconcileStep::Ids { kind, cursor: None, as_of: None })?;
+            let list = match only_changes {
+                true => ReconcileStep::Deletions { cursor: None },
+                false => ReconcileStep::Ids { kind, cursor: None, as_of: None },
+            };
+            advance(tx, &list)?;
             return Ok(SweepOutcome::NotListed);
         }
-        let vanished = listing::vanished(tx, kind, as_of)?;
+        let deleted = if only_changes { listing::deleted(tx, kind)? } else { Vec::new() };
+        let vanished = match only_changes {
+            true => listing::gone(tx, kind, deleted.iter().cloned())?,
+            false => listing::vanished(tx, kind, as_of)?,
+        };
         // Records that were deleted here as well are no loss.
         let lost: Vec<&str> =
             vanished.iter().filter(|record| !record.has_last_edit_delete).map(|record| record.id.as_str()).collect();
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
-        let (accepted, restored, before): (bool, bool, i64) = tx.query_row(
-            "SELECT accepted, cause = 'restored', coalesce(counts_at_start ->> ?1, 0) FROM _reconcile",
-            [kind.as_str()],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-        )?;
         // A server that is restored a second time can also lose records that were read since the start.
         let of = if gone > before { listing::count_known(tx, kind)? } else { before };
         let accepted = accepted || hearth_simulated::planted(hearth_simulated::PlantedFault::MassDeleteUnguarded);
-        if !accepted && is_mass_delete(gone, before) {
+        let is_mass = if only_changes { is_mass_listed(gone, before) } else { is_mass_delete(gone, before) };
+        if !accepted && is_mass {
             return Ok(SweepOutcome::TooMany { gone, of });
         }
         if gone > 0 {
             log(tx, LogLevel::Info, &sentences::deleted_in_collection(tx, kind, &lost, of, restored)?)?;
         }
-        for record in &vanished {
-            delete(tx, kind, record, as_of, now)?;
+        if only_changes {
+            // As the feed does with the events of these deletes, also of records that were never known here.
+            for (id, rev) in &deleted {
+                let has_edits = !acked::edits_of_record(tx, kind, id)?.is_empty();
+                mirror::delete(tx, kind, id, *rev, has_edits, now)?;
+            }
+        } else {
+            for record in &vanished {
+                delete(tx, kind, record, now)?;
+            }
         }
         tx.execute("UPDATE _reconcile SET deleted_count = deleted_count + ?1", [gone])?;
-        listing::clear(tx)?;
+        listing::clear_kind(tx, kind)?;
         advance(tx, then)?;
         Ok(SweepOutcome::Done)
     })
 }
 
-fn delete(
-    tx: &Transaction<'_>,
-    kind: Kind,
-    record: &listing::Vanished,
-    as_of: i64,
-    now: Timestamp,
-) -> Result<(), StoreError> {
+fn delete(tx: &Transaction<'_>, kind: Kind, record: &listing::Vanished, now: Timestamp) -> Result<(), StoreError> {
+    let listing::Vanished { id, rev, has_edits, .. } = record;
     tx.execute(
         "INSERT INTO _tombstones (kind, record_id, rev) VALUES (?1, ?2, ?3)
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
-        (kind.as_str(), &record.id, as_of),
+        (kind.as_str(), id, rev),
     )?;
-    if record.has_edits {
-        base::mark_deleted(tx, kind, &record.id, as_of)?;
-        next_tasks::end::end_deleted(tx, kind, &record.id, as_of, now)?;
-        return settle::record_is_deleted(tx, kind, &record.id, as_of, now);
+    if *has_edits {
+        base::mark_deleted(tx, kind, id, *rev)?;
+        next_tasks::end::end_deleted(tx, kind, id, *rev, now)?;
+        return settle::record_is_deleted(tx, kind, id, *rev, now);
     }
-    lost::keep_last_version(tx, kind, &record.id, as_of)?;
-    rows::delete_row(tx, kind, &record.id)
+    lost::keep_last_version(tx, kind, id, *rev)?;
+    rows::delete_row(tx, kind, id)
+}
+
+/// True when so many listed deletions of `of` records need a person's agreement.
+const fn is_mass_listed(gone: i64, of: i64) -> bool {
+    gone > MASS_LISTED_MIN && gone > of / 2
 }
 
 /// True when so many deletions of `of` records need a person's agreement.

@@ -30,3 +30,4 @@ pub(crate) use self::copies::damaged_copies;
 pub(in crate::store) use self::local_data::LOCAL_TABLES;
 pub(crate) use self::rebuild::rebuild;
 pub use self::report::RebuildReport;
+pub(in crate::store) use self::reread::forget_server;

@@ -34,6 +34,13 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
     Ok(RebuildReport { edits, ..RebuildReport::default() })
 }
 
+/// Forgets all that is known of a server: the replica then reads the feed of another one from its beginning.
+pub(in crate::store) fn forget_server(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    forget_revisions(tx)?;
+    tx.execute("DELETE FROM _reconcile", [])?;
+    forget_position(tx)
+}
+
 fn count_edits(tx: &Transaction<'_>) -> Result<usize, StoreError> {
     let count: i64 = tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?;
     Ok(usize::try_from(count).unwrap_or_default())

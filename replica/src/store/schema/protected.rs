@@ -2,7 +2,7 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 25] = [
+pub(crate) const TABLES: [&str; 26] = [
     "_schema",
     "_sync",
     "_base",
@@ -10,6 +10,7 @@ pub(crate) const TABLES: [&str; 25] = [
     "_unknown_revs",
     "_reconcile",
     "_walk_pages",
+    "_refill",
     "_requests",
     "_outbox",
     "_acked",

@@ -5,7 +5,9 @@ use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{ListedId, Phase, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
+use crate::model::{
+    ListedId, Phase, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome,
+};
 use crate::store::edits::decide;
 use crate::store::{control, reconcile, status, sync_state};
 
@@ -39,10 +41,24 @@ impl Scene {
 
     /// The server lists these ids as the whole of a kind, and the sweep deletes the others.
     pub(super) fn sweeps(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
+        let running = reconcile::load(&self.db).unwrap().unwrap();
+        if running.scope != ReconcileScope::Everything {
+            reconcile::compare_everything(&mut self.db, &ReconcileStep::Ids { kind, cursor: None, as_of: None })
+                .unwrap();
+        }
         let ids = ids.iter().map(|(id, rev)| ListedId { id: id.parse().unwrap(), rev: *rev });
         let found = ReconcileResponse { ids: ids.collect(), as_of, ..ReconcileResponse::default() };
         let question = ReconcileQuery::Ids { kind, cursor: None };
         reconcile::save_response(&mut self.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
+        reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
+    }
+
+    /// The server lists these ids of a kind as deleted at their revisions, and the sweep deletes them.
+    fn sweeps_listed(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
+        let deletions = ids.iter().map(|(id, rev)| (kind, ListedId { id: id.parse().unwrap(), rev: *rev })).collect();
+        let found = ReconcileResponse { deletions, as_of, ..ReconcileResponse::default() };
+        let question = ReconcileQuery::Deletions { since_rev: 0, cursor: None };
+        reconcile::save_response(&mut self.db, &question, &found, &ReconcileStep::Sweep { kind, as_of }).unwrap();
         reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
     }
 
@@ -68,6 +84,13 @@ fn with_rooms(count: i64) -> Scene {
     let mut scene = Scene::new();
     let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": "Room" }));
     scene.hear((1..=count).map(room).collect());
+    scene
+}
+
+/// The same, after the end of the backfill.
+fn with_rooms_at_present(count: i64) -> Scene {
+    let mut scene = with_rooms(count);
+    scene.is_at_present(count);
     scene
 }
 
@@ -241,6 +264,68 @@ fn guard_ignores_records_deleted_here() {
     let words = sentence(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
     assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
+}
+
+#[test]
+fn gap_deletes_what_the_server_lists_as_deleted() {
+    let mut scene = with_rooms_at_present(5);
+    scene.does(&format!("UPDATE rooms SET name = 'Mine' WHERE id = '{}'", room_id(2)));
+    scene.does(&format!("DELETE FROM rooms WHERE id = '{}'", room_id(3)));
+    let begun = scene.recovers(&gap());
+    assert_eq!(begun.scope, ReconcileScope::Changed { since_rev: 5 });
+    scene.is_at_present(90);
+    // Room 4 was changed after a delete that another history may have had; room 9 was never known.
+    scene.is_listed(Kind::Room, vec![record(&room_id(4), 60, json!({ "name": "Newer" }))], 90);
+    let listed = [(1, 40), (2, 41), (3, 42), (4, 43), (9, 44)].map(|(n, rev)| (room_id(n), rev));
+    let listed = listed.each_ref().map(|(id, rev)| (id.as_str(), *rev));
+    assert_eq!(scene.sweeps_listed(Kind::Room, &listed, 90), SweepOutcome::Done);
+    assert_eq!(scene.one("SELECT count(*) FROM _walk_pages"), "4", "of the other collections");
+    scene.finishes();
+    let rows = "SELECT group_concat(name, ' ') FROM (SELECT name FROM rooms ORDER BY id)";
+    assert_eq!(scene.one(rows), "Mine Newer Room");
+    assert_eq!(scene.states(), [EditState::Conflict]);
+    assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["merged", 42]));
+    assert_eq!(scene.one("SELECT count(*) FROM _tombstones"), "4");
+    assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([90, 90]));
+    let done = "SELECT text FROM sync_log ORDER BY id DESC LIMIT 1";
+    assert_eq!(scene.one(done), "All changes on the server are read; 2 records were deleted on the server.");
+}
+
+#[test]
+fn listed_deletions_are_asked_about_above_half() {
+    let listed = |n: i64| (1..=n).map(|n| (room_id(n), 2000)).collect::<Vec<_>>();
+    for (all, deleted, asks) in [(700, 500, false), (1010, 505, false), (1000, 510, true)] {
+        let mut scene = with_rooms_at_present(all);
+        scene.recovers(&gap());
+        let ids = listed(deleted);
+        let ids: Vec<_> = ids.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
+        let expected = if asks { SweepOutcome::TooMany { gone: deleted, of: all } } else { SweepOutcome::Done };
+        assert_eq!(scene.sweeps_listed(Kind::Room, &ids, 2000), expected, "{deleted} of {all}");
+    }
+}
+
+#[test]
+fn sweep_without_deletions_lists_them() {
+    let mut scene = with_rooms_at_present(1);
+    scene.recovers(&gap());
+    let (kind, as_of) = (Kind::Room, 90);
+    reconcile::set_step(&mut scene.db, &ReconcileStep::Sweep { kind, as_of }).unwrap();
+    let swept = reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap();
+    assert_eq!(swept, SweepOutcome::NotListed);
+    let step = reconcile::load(&scene.db).unwrap().map(|reconcile| reconcile.step);
+    assert_eq!(step, Some(ReconcileStep::Deletions { cursor: None }));
+}
+
+#[test]
+fn only_a_gap_after_a_whole_backfill_compares_changes() {
+    let changed = |scene: &mut Scene, cause: &ReconcileCause| scene.recovers(cause).scope != ReconcileScope::Everything;
+    let mut scene = with_rooms_at_present(1);
+    assert!(changed(&mut scene, &gap()));
+    assert!(changed(&mut scene, &gap()), "a second gap");
+    assert!(!changed(&mut scene, &ReconcileCause::Asked { accepted: false }));
+    assert!(!changed(&mut scene, &gap()), "what compares everything goes on to do so");
+    let mut scene = with_rooms_at_present(1);
+    assert!(!changed(&mut scene, &restored(Some(1))));
 }
 
 #[test]

@@ -40,9 +40,11 @@ pub(crate) enum Action {
     SaveResponse { query: ReconcileQuery, found: ReconcileResponse, next_step: ReconcileStep },
     /// Save the next step of the reconcile.
     SaveStep(ReconcileStep),
+    /// Compare everything from now on, beginning with this step: the server does not list what was deleted.
+    CompareEverything { next_step: ReconcileStep },
     /// List records that the server has in a newer version.
     ListMissing { kind: Kind },
-    /// Delete records that the server no longer lists, unless the mass-delete guard refuses.
+    /// Delete records that the server no longer lists, or lists as deleted, unless the mass-delete guard refuses.
     Sweep { kind: Kind, as_of: i64, next_step: ReconcileStep },
     /// Ask a person before the reconcile continues.
     AskPerson(String),

@@ -5,7 +5,8 @@
 //! Why the result is correct: the feed brings every change after the cursor at which the reconcile began. The lists bring
 //! the rest. Of two versions of a record, the higher rev is newer, in whatever order they arrive. A record absent from the
 //! whole id list, with a rev at or before the first page's position, was deleted before that page, or the feed brings the
-//! delete. The argument holds within one history only. A server may be restored under a silent stream, so the last step
+//! delete. Within one history, the changes and the deleted ids since the replica's position show the same, and cost what
+//! changed (contract 18). The argument holds within one history only. A server may be restored under a silent stream, so the last step
 //! checks that the server still knows the feed cursor.
 
 pub(super) mod state;
@@ -15,13 +16,15 @@ mod tests;
 use hearth_contract::problem::ProblemType;
 use hearth_contract::schema::Kind;
 
-use self::state::{Reconciler, first_ids_step, next_collection, step_after};
+use self::state::{Reconciler, first_collection, step_after, step_after_sweep};
 use super::action::{Action, Request};
 use super::clock::Millis;
 use super::identity::{Identity, Limits};
 use super::outcome::Failure;
 use super::state::{Core, KEY_RETRY};
-use crate::model::{Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
+use crate::model::{
+    Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome,
+};
 
 impl Core {
     /// Takes a reconcile from the database, new or interrupted. None: no reconcile.
@@ -81,7 +84,8 @@ impl Core {
         }
         match reconciler.progress.step {
             ReconcileStep::Sweep { kind, as_of } => {
-                actions.push(Action::Sweep { kind, as_of, next_step: next_collection(Some(kind)) });
+                let next_step = step_after_sweep(reconciler.progress.scope, kind, as_of);
+                actions.push(Action::Sweep { kind, as_of, next_step });
                 reconciler.next_at = Millis::MAX; // until `Event::Swept`
             }
             ReconcileStep::Records { kind, .. } if reconciler.missing.is_empty() => {
@@ -162,16 +166,18 @@ impl Core {
                 return;
             }
         }
-        let next_step = step_after(&reconciler.progress.step, &found);
+        let next_step = step_after(reconciler.progress.scope, &reconciler.progress.step, &found);
         reconciler.progress.step = next_step.clone();
         let is_next_page = matches!(
             next_step,
-            ReconcileStep::Changes { cursor: Some(_), .. } | ReconcileStep::Ids { cursor: Some(_), .. }
+            ReconcileStep::Changes { cursor: Some(_), .. }
+                | ReconcileStep::Ids { cursor: Some(_), .. }
+                | ReconcileStep::Deletions { cursor: Some(_) }
         );
         if !is_next_page {
             reconciler.restarts = 0;
         }
-        if let ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } = next_step {
+        if let ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } | ReconcileStep::Deletions { .. } = next_step {
             // The next page does not depend on the saved answer, so the request leaves before the save.
             self.continue_reconcile(now, actions);
         }
@@ -221,6 +227,14 @@ impl Core {
             reconciler.restarts += 1;
             reconciler.progress.step = step.clone();
             actions.push(Action::SaveStep(step));
+        } else if matches!(reconciler.progress.step, ReconcileStep::Deletions { .. })
+            && matches!(refusal.status, 400 | 404)
+        {
+            // The server does not have this list, or it does not know the position: it may have another history.
+            (reconciler.failures, reconciler.last_failure, reconciler.next_at) = (0, None, now);
+            reconciler.progress.scope = ReconcileScope::Everything;
+            reconciler.progress.step = first_collection();
+            actions.push(Action::CompareEverything { next_step: first_collection() });
         } else {
             reconciler.next_at = reconciler.next_at.max(now + refusal.retry_after.unwrap_or(0));
         }
@@ -247,8 +261,12 @@ impl Core {
         let Some(reconciler) = &mut self.reconciler else { return };
         reconciler.next_at = now;
         match swept {
-            SweepOutcome::Done => reconciler.progress.step = next_collection(Some(kind)),
-            SweepOutcome::NotListed => reconciler.progress.step = first_ids_step(kind),
+            SweepOutcome::Done => {
+                if let ReconcileStep::Sweep { as_of, .. } = reconciler.progress.step {
+                    reconciler.progress.step = step_after_sweep(reconciler.progress.scope, kind, as_of);
+                }
+            }
+            SweepOutcome::NotListed => reconciler.progress.step = reconciler.list_before_sweep(kind),
             SweepOutcome::TooMany { .. } => {
                 reconciler.refused_sweep = Some((kind, swept));
                 actions.push(Action::Request(Request::CheckScopes { epoch: reconciler.epoch }));
@@ -277,10 +295,10 @@ impl Core {
                 actions.push(Action::AskPerson(question));
             }
             Ok(_) => {
-                // The ids are listed again later: a record invisible to the key may still exist.
+                // The list is read again later: a record invisible to the key may still exist.
                 reconciler.key_refusal = Some(format!("the key has lost the scope {collection}:read"));
                 reconciler.next_at = now + KEY_RETRY;
-                reconciler.progress.step = first_ids_step(kind);
+                reconciler.progress.step = reconciler.list_before_sweep(kind);
                 actions.push(Action::SaveStep(reconciler.progress.step.clone()));
             }
             Err(failure) => self.query_failed(now, failure, actions),
@@ -295,10 +313,13 @@ impl Core {
                 reconciler.progress.question = None;
                 actions.push(Action::ClearReconcileRequest { accepted });
             }
-            Some(reconciler) if reconciler.progress.question.is_none() => {
+            Some(Reconciler {
+                progress: Reconcile { question: None, scope: ReconcileScope::Everything, .. }, ..
+            }) => {
                 actions.push(Action::ClearReconcileRequest { accepted });
             }
-            // While a question is open, a second request starts over: the server may list the records again by now.
+            // While a question is open, a second request starts over: the server may list the records again by now. A
+            // person's request compares everything.
             _ => actions.push(Action::StartReconcile(ReconcileCause::Asked { accepted })),
         }
     }

@@ -66,6 +66,9 @@ impl Engine {
             Action::SaveResponse { query, found, next_step } => {
                 self.save_response(QueryResponse { query, found, next_step })?;
             }
+            Action::CompareEverything { next_step } => {
+                self.write(|c| reconcile::compare_everything(c, &next_step))?;
+            }
             Action::SaveStep(step) => self.write(|c| reconcile::set_step(c, &step))?,
             Action::ListMissing { kind } => {
                 return Ok(vec![Event::MissingListed(self.retry_busy(|c| reconcile::records_to_fetch(c, kind))?)]);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::state::Engine;
 use crate::store::outside::Restored;
 use crate::store::schema::SchemaState;
-use crate::store::{Connection, StoreError, connection, gate, open, schema};
+use crate::store::{Connection, StoreError, connection, gate, open, refill, schema};
 
 impl Engine {
     /// Writes to the database.
@@ -19,6 +19,11 @@ impl Engine {
         let value = self.retry_busy(work)?;
         self.output.has_written = true;
         Ok(value)
+    }
+
+    /// Why nothing may be synced: the records go to another home. None: no refill has begun.
+    pub(crate) fn refill_reason(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(self.retry_busy(|c| refill::load(c))?.map(|refill| refill::reason(&refill.server)))
     }
 
     /// Looks at tables, triggers and views, if any was made, dropped or altered since the last look. True when another program

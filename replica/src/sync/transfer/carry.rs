@@ -30,7 +30,7 @@ fn path(hash: &str) -> String {
 }
 
 /// Sends a file, unless the server has it already.
-pub(super) async fn upload(client: &Client, db: &Path, hash: &str) -> TransferEnd {
+pub(in crate::sync) async fn upload(client: &Client, db: &Path, hash: &str) -> TransferEnd {
     let Some(place) = bytes::path(db, hash) else { return TransferEnd::NoAnswer(format!("{hash} is no hash")) };
     let (file, length) = match open(&place).await {
         Ok(opened) => opened,

@@ -37,7 +37,7 @@ pub(super) enum Next<'a> {
 
 /// How the transfer of one file has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum TransferEnd {
+pub(in crate::sync) enum TransferEnd {
     /// The bytes are where they should be.
     Done,
     /// The server's answer is no success.

@@ -8,5 +8,7 @@ mod carry;
 mod machine;
 mod worker;
 
+pub(super) use carry::upload;
+pub(super) use machine::TransferEnd;
 pub use worker::fetch_files;
 pub(super) use worker::{Store, TransferTask, send_files};

@@ -14,6 +14,8 @@ use crate::store::edits::push;
 pub(in crate::sync) const VERSION: (&str, &str) = (SERVICE_API_VERSION, CURRENT_VERSION);
 /// Events per poll (contract 9.1 allows 1000).
 const POLL_EVENTS: u32 = 500;
+/// Deleted ids per page (contract 18).
+const PAGE_DELETIONS: u32 = 1000;
 /// Records per page of a list (contract 5).
 const PAGE_RECORDS: u32 = 100;
 
@@ -98,9 +100,11 @@ impl HttpRequest {
 
     /// Sends a query of a reconcile.
     pub(in crate::sync) fn reconcile(query: &ReconcileQuery) -> HttpRequest {
+        let page = |cursor: &Option<String>| {
+            cursor.as_ref().map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default()
+        };
         let list = |kind, sort: &str, cursor: &Option<String>| {
-            let cursor = cursor.as_ref().map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
-            format!("{}?limit={PAGE_RECORDS}&sort={sort}&order=asc{cursor}", paths::collection(kind))
+            format!("{}?limit={PAGE_RECORDS}&sort={sort}&order=asc{}", paths::collection(kind), page(cursor))
         };
         HttpRequest::get(match query {
             ReconcileQuery::Property => paths::PROPERTY.to_owned(),
@@ -110,6 +114,9 @@ impl HttpRequest {
             }
             ReconcileQuery::Walk { kind, cursor } => list(*kind, "created_at", cursor),
             ReconcileQuery::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
+            ReconcileQuery::Deletions { since_rev, cursor } => {
+                format!("{}?since={since_rev}&limit={PAGE_DELETIONS}{}", paths::DELETIONS, page(cursor))
+            }
             ReconcileQuery::Record { kind, id } => format!("{}/{id}", paths::collection(*kind)),
         })
     }

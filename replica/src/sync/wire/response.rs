@@ -88,6 +88,15 @@ fn check_records(kind: Kind, records: &[Map<String, Value>]) -> Result<(), Failu
     broken.map_or(Ok(()), |limit| Err(Failure::NoAnswer(refused(limit))))
 }
 
+/// A deleted id as the server lists it (contract 18).
+#[derive(Deserialize)]
+struct Deletion {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(flatten)]
+    listed: ListedId,
+}
+
 /// The response to a query of a reconcile.
 pub(in crate::sync) fn reconcile_response(
     query: &ReconcileQuery,
@@ -100,13 +109,21 @@ pub(in crate::sync) fn reconcile_response(
             let ListResponse { data: records, meta } = success::<ListResponse<Map<String, Value>>>(response)?;
             check_records(*kind, &records)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(ReconcileResponse { records, ids: Vec::new(), next_cursor: next(meta), as_of })
+            Ok(ReconcileResponse { records, next_cursor: next(meta), as_of, ..ReconcileResponse::default() })
         }
         // A home has many ids, so they are not read as records.
         ReconcileQuery::Ids { .. } => {
             let ListResponse { data: ids, meta } = success::<ListResponse<ListedId>>(response)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(ReconcileResponse { records: Vec::new(), ids, next_cursor: next(meta), as_of })
+            Ok(ReconcileResponse { ids, next_cursor: next(meta), as_of, ..ReconcileResponse::default() })
+        }
+        ReconcileQuery::Deletions { .. } => {
+            let ListResponse { data, meta } = success::<ListResponse<Deletion>>(response)?;
+            let as_of = meta.as_of.ok_or_else(no_position)?;
+            // A newer server may have kinds that this version has no table for.
+            let known = |deletion: Deletion| Some((Kind::parse(&deletion.kind)?, deletion.listed));
+            let deletions = data.into_iter().filter_map(known).collect();
+            Ok(ReconcileResponse { deletions, next_cursor: next(meta), as_of, ..ReconcileResponse::default() })
         }
         // The feed brings the delete with its position.
         ReconcileQuery::Record { .. } if is_not_found(response) => Ok(ReconcileResponse::default()),
@@ -115,12 +132,8 @@ pub(in crate::sync) fn reconcile_response(
             let kind = if let ReconcileQuery::Record { kind, .. } = query { *kind } else { Kind::Property };
             let records: Vec<_> = data.into_iter().collect();
             check_records(kind, &records)?;
-            Ok(ReconcileResponse {
-                records,
-                ids: Vec::new(),
-                next_cursor: None,
-                as_of: meta.as_of.ok_or_else(no_position)?,
-            })
+            let as_of = meta.as_of.ok_or_else(no_position)?;
+            Ok(ReconcileResponse { records, as_of, ..ReconcileResponse::default() })
         }
     }
 }

@@ -160,6 +160,7 @@ fn argument(parameter: &Parameter, kind: Option<Kind>) -> Value {
         ParameterType::Word { words, .. } => (json!({ "type": "string", "enum": words }), about),
         ParameterType::Flag => (json!({ "type": "string", "enum": ["true", "false"] }), about),
         ParameterType::Moment => (json!({ "type": "string", "examples": ["2026-06-01T12:00:00Z"] }), about),
+        ParameterType::Revision => (json!({ "type": "integer", "minimum": 0 }), about),
         ParameterType::Text { min, max } => (json!({ "type": "string", "minLength": min, "maxLength": max }), about),
         ParameterType::Kinds(kinds) => (several(), with_names(kinds.iter().map(|kind| kind.as_str()).collect())),
         ParameterType::Relations => {

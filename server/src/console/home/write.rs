@@ -39,7 +39,7 @@ pub(super) async fn commit(
     let (app, team, author) = (&request.app, session.team.clone(), session.name.clone());
     let number = app.db.read_inline(move |tx| Ok(homes::home_of_team(tx, &team, Environment::Live)?.number)).await?;
     let (epoch, key) = (app.db.epoch(), ticket.as_ref().map(|ticket| ticket.key.clone()));
-    let written = once_in_home(app, number, ticket, move |tx, now| {
+    let written = once_in_home(app, number, None, ticket, move |tx, now| {
         let mut writing = HomeWriter::begin(tx, number, epoch, now, author, key)?;
         let next = work(&mut writing, now)?;
         writing.finish()?;

@@ -27,6 +27,7 @@ pub(super) enum Usage {
     Imports = 7,
     ImportRows = 8,
     Captures = 9,
+    Deletions = 10,
 }
 
 /// Bytes of the checksum, at the end of a text.

@@ -4,7 +4,7 @@ use hearth_contract::schema::Kind;
 
 use super::super::clock::Millis;
 use super::super::rate_limiter::RateLimiter;
-use crate::model::{Reconcile, ReconcileQuery, ReconcileResponse, ReconcileStep, SweepOutcome};
+use crate::model::{Reconcile, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome};
 
 /// A reconcile in progress.
 #[derive(Debug)]
@@ -93,12 +93,17 @@ impl Reconciler {
 
     /// The query of the present step. None: the step needs no request.
     pub(super) fn next_query(&self) -> Option<ReconcileQuery> {
+        let since_rev = match self.progress.scope {
+            ReconcileScope::Changed { since_rev } => since_rev,
+            ReconcileScope::Everything => 0,
+        };
         match self.progress.step.clone() {
             ReconcileStep::Property => Some(ReconcileQuery::Property),
             ReconcileStep::Changes { kind, cursor } => {
                 Some(ReconcileQuery::Changes { kind, since: self.progress.since.clone(), cursor })
             }
             ReconcileStep::Ids { kind, cursor, .. } => Some(ReconcileQuery::Ids { kind, cursor }),
+            ReconcileStep::Deletions { cursor } => Some(ReconcileQuery::Deletions { since_rev, cursor }),
             ReconcileStep::Records { kind, .. } => {
                 self.missing.last().map(|id| ReconcileQuery::Record { kind, id: id.clone() })
             }
@@ -111,33 +116,72 @@ impl Reconciler {
         match self.progress.step.clone() {
             ReconcileStep::Changes { kind, .. } => ReconcileStep::Changes { kind, cursor: None },
             ReconcileStep::Ids { kind, .. } => first_ids_step(kind),
+            ReconcileStep::Deletions { .. } => FIRST_DELETIONS,
             step => step,
+        }
+    }
+
+    /// The step that lists again what the sweep of a collection compares.
+    pub(super) fn list_before_sweep(&self, kind: Kind) -> ReconcileStep {
+        match self.progress.scope {
+            ReconcileScope::Changed { .. } => FIRST_DELETIONS,
+            ReconcileScope::Everything => first_ids_step(kind),
         }
     }
 }
 
 /// The step that lists all ids of a collection from the first page on.
-pub(super) fn first_ids_step(kind: Kind) -> ReconcileStep {
+fn first_ids_step(kind: Kind) -> ReconcileStep {
     ReconcileStep::Ids { kind, cursor: None, as_of: None }
 }
 
-/// The first step of the collection after `kind`. None: the first collection.
-pub(super) fn next_collection(kind: Option<Kind>) -> ReconcileStep {
+/// The step that lists the deleted ids from the first page on.
+const FIRST_DELETIONS: ReconcileStep = ReconcileStep::Deletions { cursor: None };
+
+/// The collection after `kind`, or the first one.
+fn kind_after(kind: Option<Kind>) -> Option<Kind> {
     let mut kinds = Kind::COLLECTIONS.into_iter();
     if let Some(kind) = kind {
         kinds.find(|k| *k == kind);
     }
-    kinds.next().map_or(ReconcileStep::Done, |kind| ReconcileStep::Changes { kind, cursor: None })
+    kinds.next()
 }
 
-/// The step after an response to the query of `step`.
-pub(super) fn step_after(step: &ReconcileStep, found: &ReconcileResponse) -> ReconcileStep {
+/// The step that lists the changes of a collection from the first page on.
+fn first_changes_step(kind: Kind) -> ReconcileStep {
+    ReconcileStep::Changes { kind, cursor: None }
+}
+
+/// The step after the profile.
+pub(super) fn first_collection() -> ReconcileStep {
+    kind_after(None).map_or(ReconcileStep::Done, first_changes_step)
+}
+
+/// The step after the sweep of a collection.
+pub(super) fn step_after_sweep(scope: ReconcileScope, kind: Kind, as_of: i64) -> ReconcileStep {
+    match (kind_after(Some(kind)), scope) {
+        (None, _) => ReconcileStep::Done,
+        (Some(next), ReconcileScope::Changed { .. }) => ReconcileStep::Sweep { kind: next, as_of },
+        (Some(next), ReconcileScope::Everything) => first_changes_step(next),
+    }
+}
+
+/// The step after a response to the query of `step`.
+pub(super) fn step_after(scope: ReconcileScope, step: &ReconcileStep, found: &ReconcileResponse) -> ReconcileStep {
     let next_page = found.next_cursor.clone();
     match step.clone() {
-        ReconcileStep::Property => next_collection(None),
-        ReconcileStep::Changes { kind, .. } => match next_page {
-            cursor @ Some(_) => ReconcileStep::Changes { kind, cursor },
-            None => first_ids_step(kind),
+        ReconcileStep::Property => first_collection(),
+        ReconcileStep::Changes { kind, .. } => match (next_page, scope) {
+            (cursor @ Some(_), _) => ReconcileStep::Changes { kind, cursor },
+            (None, ReconcileScope::Changed { .. }) => {
+                kind_after(Some(kind)).map_or(FIRST_DELETIONS, first_changes_step)
+            }
+            (None, ReconcileScope::Everything) => first_ids_step(kind),
+        },
+        ReconcileStep::Deletions { .. } => match (next_page, kind_after(None)) {
+            (cursor @ Some(_), _) => ReconcileStep::Deletions { cursor },
+            (None, Some(kind)) => ReconcileStep::Sweep { kind, as_of: found.as_of },
+            (None, None) => ReconcileStep::Done,
         },
         ReconcileStep::Ids { kind, as_of, .. } => {
             let as_of = as_of.unwrap_or(found.as_of);

@@ -23,7 +23,13 @@ fn identity(scopes: &[&str]) -> Identity {
 
 fn new_reconcile(since: Option<&str>) -> Reconcile {
     let since = since.map(str::to_owned);
-    Reconcile { since, tail_position: None, step: ReconcileStep::Property, accepted: false, question: None }
+    let scope = ReconcileScope::Everything;
+    Reconcile { scope, since, tail_position: None, step: ReconcileStep::Property, accepted: false, question: None }
+}
+
+/// A reconcile of what changed after revision 4.
+fn changed_since_4() -> Reconcile {
+    Reconcile { scope: ReconcileScope::Changed { since_rev: 4 }, ..new_reconcile(Some("2026-06-01T00:00:00.000Z")) }
 }
 
 /// A model of disk and server, enough to answer a core.
@@ -115,6 +121,9 @@ impl World {
                         }
                     }
                     Action::SaveStep(step) => self.save(|saved| saved.step = step),
+                    Action::CompareEverything { next_step } => {
+                        self.save(|saved| (saved.scope, saved.step) = (ReconcileScope::Everything, next_step));
+                    }
                     Action::ListMissing { kind } => events.push(Event::MissingListed(match kind {
                         Kind::Room => self.missing.clone(),
                         _ => Vec::new(),
@@ -176,10 +185,11 @@ impl World {
                 // The core ignores the ids of a page and uses only the cursor.
                 (Vec::new(), (from + 2 < self.rooms.len()).then(|| (from + 2).to_string()))
             }
+            ReconcileQuery::Deletions { cursor: None, .. } => (Vec::new(), Some("2".to_owned())),
             ReconcileQuery::Record { id, .. } => (vec![record(id)], None),
             _ => (Vec::new(), None),
         };
-        ReconcileResponse { records, ids: Vec::new(), next_cursor, as_of: 9 }
+        ReconcileResponse { records, next_cursor, as_of: 9, ..ReconcileResponse::default() }
     }
 
     /// Answers at most `limit` requests and the requests that follow. Returns the requests left.
@@ -234,6 +244,48 @@ fn reconcile_handles_every_collection() {
 }
 
 #[test]
+fn gap_lists_changes_then_deletions() {
+    let mut world = World::new(Some(changed_since_4()));
+    let requests = world.start();
+    world.answer_requests(requests, usize::MAX);
+    assert_eq!((world.saved.as_ref(), world.deleted), (None, 5), "every collection is swept");
+    let since = Some("2026-06-01T00:00:00.000Z".to_owned());
+    let changes = Kind::COLLECTIONS.map(|kind| ReconcileQuery::Changes { kind, since: since.clone(), cursor: None });
+    let deletions = [None, Some("2".to_owned())].map(|cursor| ReconcileQuery::Deletions { since_rev: 4, cursor });
+    let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(changes).chain(deletions).collect();
+    assert_eq!(world.queries, expected);
+}
+
+#[test]
+fn server_without_deletions_is_compared_whole() {
+    for status in [404, 400] {
+        let mut world = World::new(Some(changed_since_4()));
+        let requests = world.start();
+        let requests = world.answer_requests(requests, 1 + Kind::COLLECTIONS.len());
+        let [Request::Reconcile { epoch, query: ReconcileQuery::Deletions { .. } }] = requests[..] else {
+            panic!("{requests:?}")
+        };
+        let answer = Err(Failure::Refused(refusal(status, "invalid_request")));
+        let requests = world.handle(1, Event::ReconcileAnswered { epoch, answer });
+        assert_eq!(world.saved.as_ref().map(|saved| saved.scope), Some(ReconcileScope::Everything));
+        let requests = if requests.is_empty() { world.handle(1, Event::Timer) } else { requests };
+        world.answer_requests(requests, usize::MAX);
+        assert_eq!((world.saved.as_ref(), world.deleted), (None, 5), "{status}");
+        let ids = world.queries.iter().filter(|query| matches!(query, ReconcileQuery::Ids { .. })).count();
+        assert!(ids >= Kind::COLLECTIONS.len(), "{:?}", world.queries);
+    }
+}
+
+#[test]
+fn persons_request_widens_a_reconcile_of_changes() {
+    let mut world = World::new(Some(changed_since_4()));
+    world.start();
+    let asked = Event::ControlChanged { is_paused: false, reconcile: Some(false), retry_now: false };
+    world.handle(1, asked);
+    assert_eq!(world.saved.map(|saved| saved.scope), Some(ReconcileScope::Everything));
+}
+
+#[test]
 fn missing_record_waits_for_its_delete_event() {
     let mut world = World::new(Some(new_reconcile(None)));
     world.missing = vec!["b".into(), "c".into()];
@@ -272,24 +324,28 @@ fn missing_record_waits_for_its_delete_event() {
 
 #[test]
 fn interrupted_reconcile_continues() {
-    let whole = {
-        let mut world = World::new(Some(new_reconcile(None)));
-        world.missing = vec!["b".into()];
-        let requests = world.start();
-        world.answer_requests(requests, usize::MAX);
-        world.queries
-    };
-    for cut in 0..=whole.len() {
-        let mut world = World::new(Some(new_reconcile(None)));
-        world.missing = vec!["b".into()];
-        let requests = world.start();
-        world.answer_requests(requests, cut);
-        // The process dies, and another process continues from the disk.
-        world.core = Core::new(Until::Stopped, 8);
-        let requests = world.start();
-        world.answer_requests(requests, usize::MAX);
-        assert_eq!(world.queries, whole, "cut after {cut} answers");
-        assert_eq!((world.saved, world.deleted), (None, 5), "cut after {cut} answers");
+    for reconcile in [new_reconcile(None), changed_since_4()] {
+        let begin = || {
+            let mut world = World::new(Some(reconcile.clone()));
+            world.missing = vec!["b".into()];
+            let requests = world.start();
+            (world, requests)
+        };
+        let whole = {
+            let (mut world, requests) = begin();
+            world.answer_requests(requests, usize::MAX);
+            world.queries
+        };
+        for cut in 0..=whole.len() {
+            let (mut world, requests) = begin();
+            world.answer_requests(requests, cut);
+            // The process dies, and another process continues from the disk.
+            world.core = Core::new(Until::Stopped, 8);
+            let requests = world.start();
+            world.answer_requests(requests, usize::MAX);
+            assert_eq!(world.queries, whole, "cut after {cut} answers");
+            assert_eq!((world.saved, world.deleted), (None, 5), "cut after {cut} answers");
+        }
     }
 }
 

@@ -1,0 +1,176 @@
+//! `restore-to`: sends this replica's records to an empty home of a server, after the loss of the home's own server, and then follows
+//! that home. Must not know HTTP or how records are sent.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use hearth_contract::schema::Kind;
+use hearth_replica::profile::Profile;
+use hearth_replica::sync::{
+    self, Identity, RefillError, RefillReport, SyncConfig, Until, fetch_identity, plan_refill, refill_home,
+};
+use hearth_replica::{Phase, log};
+use indicatif::{ProgressBar, ProgressStyle};
+use secrecy::SecretString;
+use serde_json::json;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::init::Init;
+use super::sync::sync_in_process;
+use super::{duration, lock_holder, output, runtime, signals, sync_goal, text};
+
+/// Arguments of `restore-to`.
+#[derive(Debug, Args)]
+pub(super) struct RestoreTo {
+    /// Address of the server with the empty home, as in http://localhost:8750
+    #[arg(long, value_name = "URL")]
+    server: String,
+    /// File with an API key of the empty home in its only line; otherwise the key comes as for `init`
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Type an API key, instead of approving this device in a browser
+    #[arg(long, conflicts_with = "key_file")]
+    ask_key: bool,
+    /// Send without a question
+    #[arg(long)]
+    yes: bool,
+    /// Time limit of the first sync with the home, as in 30s, 5m
+    #[arg(long, default_value = "5m", value_parser = duration::parse)]
+    timeout: Duration,
+}
+
+impl RestoreTo {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        log::to_stderr(log::LogFormat::Text, "warn");
+        signals::listen()?;
+        let db = &context.profile.db;
+        let status = context.open_existing()?.status()?;
+        let Some(from) = status.home_id.clone().filter(|_| status.phase != Phase::Local) else {
+            return Err(Failure::new(Exit::Failure, "this replica has had no server, so none is lost")
+                .hint(format!("hearth-replica init --server {}", self.server)));
+        };
+        let server = self.server.trim_end_matches('/').to_owned();
+        let plan = plan_refill(db)?;
+        if let Some(other) = plan.server.as_ref().filter(|begun| **begun != server) {
+            return Err(RefillError::AnotherHome(other.clone()).into());
+        }
+        let key = self.key(context, &server, plan.server.is_some())?;
+        let asked = async { Ok(fetch_identity(&server, &key).await?) };
+        let identity: Identity = runtime::block_on(asked)?;
+        check(&identity, &from)?;
+        if plan.server.is_none() && !self.is_agreed(plan.records, &server, &identity)? {
+            return Ok(output::message("nothing was sent"));
+        }
+        let Some(lock) = lock_holder::try_lock(db)? else {
+            return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
+        };
+        // The key is kept before the home is bound to it: after a cut, only this key may go on.
+        let profile = save_profile(context, &server, key.clone())?;
+        let bar = progress_bar(plan.records);
+        let sent = |records: usize| bar.set_position(records as u64);
+        let refilled = async { Ok(refill_home(db, &server, &key, &identity, &from, sent).await?) };
+        let report = runtime::block_on(refilled)?;
+        bar.finish_and_clear();
+
+        let replica = context.open_or_create()?;
+        let config = SyncConfig { server, key, ..config_of(&profile)? };
+        if let Some(last) = sync_in_process(config, lock, Until::Current, self.timeout, &replica)? {
+            return Err(sync_goal::timeout_failure(context, &last));
+        }
+        self.report(context, report, &identity)
+    }
+
+    /// The key of the empty home. A refill that has begun goes on with the key of the profile.
+    fn key(&self, context: &Context, server: &str, has_begun: bool) -> Result<SecretString, Failure> {
+        let kept = context.profile.key.clone().filter(|_| has_begun && self.key_file.is_none() && !self.ask_key);
+        match kept {
+            Some(key) => Ok(key),
+            None => Init::new(server, self.key_file.clone(), self.ask_key).key(server).map(|(key, _)| key),
+        }
+    }
+
+    /// Asks on a terminal, by the name of the home. Error: there is no terminal.
+    fn is_agreed(&self, records: usize, server: &str, identity: &Identity) -> Result<bool, Failure> {
+        if self.yes {
+            return Ok(true);
+        }
+        let home = text::one_line(&identity.home_name);
+        let records = text::count(i64::try_from(records).unwrap_or(i64::MAX), "record");
+        if !io::stdin().is_terminal() {
+            let text = format!("nothing was sent: to send {records} to the home {home} is a question for a terminal");
+            return Err(Failure::new(Exit::Usage, text).hint("repeat with --yes to send"));
+        }
+        output::message(&format!(
+            "Send {records} to the home {home} on {}, and follow that home from then on? [y/N]",
+            sync::redact_address(server)
+        ));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+    }
+
+    fn report(&self, context: &Context, report: RefillReport, identity: &Identity) -> Result<(), Failure> {
+        let RefillReport { records, without_file } = report;
+        if context.json {
+            let members = json!({
+                "server": self.server, "home": identity.home_name, "home_id": identity.home_id,
+                "records": records, "documents_without_file": without_file,
+            });
+            return Ok(output::json(&members)?);
+        }
+        let count = |number: usize, word| text::count(i64::try_from(number).unwrap_or(i64::MAX), word);
+        let home = text::one_line(&identity.home_name);
+        output::line(&format!("The home {home} has {}; this replica follows it.", count(records, "record")))?;
+        if without_file > 0 {
+            let documents = count(without_file, "document");
+            output::message(&format!("{documents} went without the file: its bytes are not on this machine"));
+        }
+        output::next_step("hearth-replica run, or hearth");
+        Ok(())
+    }
+}
+
+/// Refuses a key that cannot fill its home.
+fn check(identity: &Identity, from: &str) -> Result<(), Failure> {
+    if identity.home_id == from {
+        return Err(Failure::new(Exit::Failure, "the key is for the home that this replica follows already")
+            .hint("hearth-replica sync"));
+    }
+    let needed = |kind: Kind| format!("{}:write", kind.collection());
+    let missing = Kind::ALL.into_iter().map(needed).find(|scope| !identity.scopes.contains(scope));
+    match missing {
+        Some(scope) => Err(Failure::new(Exit::Key, format!("the key lacks the scope {scope}"))
+            .hint("hearth-server key create --scopes all, and repeat with that key")),
+        None => Ok(()),
+    }
+}
+
+/// Saves server and key of the profile, as `init` does.
+fn save_profile(context: &Context, server: &str, key: SecretString) -> Result<Profile, Failure> {
+    let db = context.db_given.then(|| context.profile.db.clone());
+    let mut profile = Profile::for_setup(&context.profile.name, db.as_deref(), context.named)?;
+    profile.server = Some(server.to_owned());
+    profile.conflict_policy = context.profile.conflict_policy;
+    profile.key = Some(key);
+    profile.save()?;
+    Ok(profile)
+}
+
+fn config_of(profile: &Profile) -> Result<SyncConfig, Failure> {
+    profile.sync_config().ok_or_else(|| Failure::new(Exit::Key, "the profile has no key"))
+}
+
+/// A bar on a terminal; elsewhere it draws nothing.
+fn progress_bar(records: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(records as u64);
+    // The template is a constant and valid, so the default is never used.
+    let style = ProgressStyle::with_template("sending {wide_bar} {pos}/{len}  {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

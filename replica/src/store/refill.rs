@@ -1,0 +1,150 @@
+//! A refill: the records of this replica go to an empty home of another server (contract 24), and then the replica follows that
+//! home. Must not send anything.
+
+use hearth_contract::check::Fields;
+use hearth_contract::recurrence::{COMPLETED_AT, STATUS};
+use hearth_contract::schema::Kind;
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use crate::model::{BlockCause, LogLevel, Phase};
+use crate::store::edits::outbox;
+use crate::store::salvage::forget_server;
+use crate::store::sync_state::{Home, write_home};
+use crate::store::{StoreError, base, gate, log, rows, unknown_revs};
+
+/// The kinds in the order in which they are sent: no record refers to one of a later kind.
+pub(crate) const ORDER: [Kind; 5] = [Kind::Room, Kind::Inventory, Kind::Vehicle, Kind::Document, Kind::Task];
+
+/// A refill that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refill {
+    /// The address of the other server.
+    pub server: String,
+    /// The id of the empty home.
+    pub home_id: String,
+    /// The last record that the server has taken; None before the first.
+    pub after: Option<(Kind, String)>,
+}
+
+/// The refill that has begun and not ended.
+pub(crate) fn load(connection: &Connection) -> Result<Option<Refill>, StoreError> {
+    let found = connection
+        .query_row("SELECT server, home_id, kind, after_id FROM _refill", [], |row| {
+            let (kind, id): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
+            let after = kind.as_deref().and_then(Kind::parse).zip(id);
+            Ok(Refill { server: row.get(0)?, home_id: row.get(1)?, after })
+        })
+        .optional()?;
+    Ok(found)
+}
+
+/// Why nothing is synced during a refill, as a sentence.
+pub(crate) fn reason(server: &str) -> String {
+    format!("the records of this replica go to an empty home on {server}, and not all are there yet")
+}
+
+/// Notes that the refill of a home has begun. Nothing is synced until it ends.
+pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        tx.execute("INSERT OR IGNORE INTO _refill (one, server, home_id) VALUES (1, ?1, ?2)", (server, home_id))?;
+        let reason = reason(server);
+        tx.execute(
+            "UPDATE _sync SET phase = ?1, blocked_by = ?2, reason = ?3",
+            (Phase::Blocked, BlockCause::Refill, &reason),
+        )?;
+        log(tx, LogLevel::Warning, &format!("The records of this replica go to an empty home on {server}."))
+    })
+}
+
+/// Notes the last record that the server has taken. The commit does not wait for the disk: what is sent again is known there.
+pub(crate) fn note_sent(connection: &mut Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
+    gate::sync_tx_without_fsync(connection, |tx| {
+        tx.execute("UPDATE _refill SET kind = ?1, after_id = ?2", (kind.as_str(), id))?;
+        Ok(())
+    })
+}
+
+/// The number of records that the lost home had, with its profile.
+pub(crate) fn count(connection: &Connection) -> Result<usize, StoreError> {
+    let mut count = usize::from(profile(connection)?.is_some());
+    for kind in ORDER {
+        count += ids(connection, kind)?.len();
+    }
+    Ok(count)
+}
+
+/// The ids of the records of a kind that the lost home had, in the order of their creation. Records that only exist here are
+/// edits, and are sent as such later.
+pub(crate) fn ids(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
+    let table = kind.collection();
+    let text = format!(
+        "SELECT id FROM (
+             SELECT t.id, t.created_at FROM {table} t WHERE {}
+                 AND NOT EXISTS (SELECT 1 FROM _base b WHERE b.kind = ?1 AND b.record_id = t.id)
+             UNION ALL SELECT record_id, created_at FROM _base WHERE kind = ?1 AND NOT deleted)
+         ORDER BY created_at, id",
+        unknown_revs::on_server(kind, "t")
+    );
+    let mut statement = connection.prepare(&text)?;
+    let found = statement.query_map([kind.as_str()], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// The profile that the lost home had, without fields that are null.
+pub(crate) fn profile(connection: &Connection) -> Result<Option<Fields>, StoreError> {
+    let [id] = &ids(connection, Kind::Property)?[..] else { return Ok(None) };
+    let found = server_version(connection, Kind::Property, id)?;
+    Ok(found.map(|stored| without_nulls(stored.fields)).filter(|fields| !fields.is_empty()))
+}
+
+/// A record as the create of a refill has it: the fields that are not null, the id and `created_at`.
+pub(crate) fn record(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Fields>, StoreError> {
+    let Some(stored) = server_version(connection, kind, id)? else { return Ok(None) };
+    let mut fields = without_nulls(stored.fields);
+    // The service takes the moment only of a completed task.
+    if fields.get(STATUS).and_then(Value::as_str) != Some("done") {
+        fields.shift_remove(COMPLETED_AT);
+    }
+    fields.insert("id".to_owned(), id.into());
+    fields.extend(stored.created_at.map(|at| ("created_at".to_owned(), at.into())));
+    Ok(Some(fields))
+}
+
+fn server_version(connection: &Connection, kind: Kind, id: &str) -> Result<Option<rows::StoredRecord>, StoreError> {
+    match base::load(connection, kind, id)? {
+        Some((stored, gone)) => Ok((!gone).then_some(stored)),
+        None => rows::load_row(connection, kind, id),
+    }
+}
+
+fn without_nulls(mut fields: Fields) -> Fields {
+    fields.retain(|_, value| !value.is_null());
+    fields
+}
+
+/// Ends the refill: the replica follows the home that was filled. Its feed is read from the beginning over the rows. The new
+/// server has seen no edit, so edits that were on their way go again as new requests; those that wait for a person stay.
+pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        release_requests(tx)?;
+        forget_server(tx)?;
+        tx.execute("UPDATE _sync SET blocked_by = NULL", [])?;
+        write_home(tx, home)?;
+        tx.execute("DELETE FROM _refill", [])?;
+        log(tx, LogLevel::Info, &format!("The home on {} has the records; this replica follows it.", home.server))
+    })
+}
+
+fn release_requests(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let sent = "SELECT edit_id FROM _outbox UNION SELECT edit_id FROM _acked";
+    let edits: Vec<i64> = tx.prepare(sent)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    edits.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))?;
+    Ok(tx.execute_batch(
+        "DELETE FROM _acked;
+         UPDATE edits SET state = 'waiting', reason = NULL, reason_code = NULL, next_attempt_at = NULL
+         WHERE state IN ('sending', 'sent');
+         -- Positions of the lost home say nothing about the new one.
+         UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL;",
+    )?)
+}

@@ -1,0 +1,318 @@
+//! Sends the records of a replica to an empty home of another server (contract 24), one request at a time. Each record carries its
+//! id, so what is sent again changes nothing, and a refill that was cut goes on. Must not ask a person or print.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hearth_contract::check::Fields;
+use hearth_contract::paths;
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::client::{Client, ClientError};
+use super::core::{Failure, Identity, Refusal};
+use super::engine::stored_home;
+use super::runtime::blocking;
+use super::transfer::{TransferEnd, upload};
+use super::wire::{self, HttpRequest};
+use crate::store::file_store::bytes;
+use crate::store::{StoreError, open, refill};
+
+/// Records in one call, at most (contract 7).
+const CALL_RECORDS_MAX: usize = 50;
+/// Bytes of the records in one call, at most: a body may have 1 MiB.
+const CALL_BYTES_MAX: usize = 768 * 1024;
+/// Attempts at one request while the server answers 429 or 503.
+const ATTEMPTS_MAX: u32 = 30;
+/// Attempts at one request in a row that get no answer.
+const LOST_MAX: u32 = 7;
+/// Pause after the first attempt without an answer. The pause doubles up to [`PAUSE_MAX`].
+const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE_MAX: Duration = Duration::from_secs(8);
+/// Refused records that an error names, at most.
+const NAMED_MAX: usize = 10;
+/// The field that names a file of the home.
+const FILE: &str = "file_sha256";
+
+/// Why a refill does not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RefillError {
+    /// The server or the network.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The home of the key has records, or had some; with the server's sentence.
+    #[error("{0}")]
+    NotEmpty(String),
+    /// This replica already fills a home of another server.
+    #[error("this replica already sends its records to another home, on {0}")]
+    AnotherHome(String),
+    /// The server refuses records: one sentence for each, at most [`NAMED_MAX`].
+    #[error("the server refuses {}", .0.join("; "))]
+    Refused(Vec<String>),
+}
+
+/// What a refill has sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RefillReport {
+    /// Records that the home has now.
+    pub records: usize,
+    /// Documents that were sent without their file, because its bytes are not on this machine.
+    pub without_file: usize,
+}
+
+/// The records that a refill sends, and the home in which a refill has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefillPlan {
+    /// The number of records.
+    pub records: usize,
+    /// The address of the server whose home is being filled. None: no refill has begun.
+    pub server: Option<String>,
+}
+
+/// Looks what a refill of this database would send.
+pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
+    let connection = open::read_write(db)?;
+    let server = refill::load(&connection)?.map(|refill| refill.server);
+    Ok(RefillPlan { records: refill::count(&connection)?, server })
+}
+
+/// Fills the empty home of a key, and makes the database a replica of that home. The caller holds the sync lock. `from`: the id
+/// of the lost home. `sent`: gets the number of records that the home has so far.
+pub async fn refill_home(
+    db: &Path,
+    server: &str,
+    key: &SecretString,
+    home: &Identity,
+    from: &str,
+    mut sent: impl FnMut(usize),
+) -> Result<RefillReport, RefillError> {
+    let client = Client::new(server, key)?;
+    let path = db.to_owned();
+    let connection = Arc::new(Mutex::new(blocking(move || open::read_write(&path)).await?));
+    let sender = Sender { client, db: db.to_owned(), connection };
+    let begun = sender.read(|connection| refill::load(connection)).await?;
+    if let Some(other) = begun.as_ref().filter(|begun| begun.home_id != home.home_id) {
+        return Err(RefillError::AnotherHome(other.server.clone()));
+    }
+    let is_ended = sender.begin(from).await?;
+    if is_ended && begun.is_none() {
+        return Err(RefillError::NotEmpty("this home is not empty: it was refilled before".to_owned()));
+    }
+    let (address, home_id) = (server.to_owned(), home.home_id.clone());
+    sender.write(move |connection| refill::begin(connection, &address, &home_id)).await?;
+    let mut report = RefillReport::default();
+    if is_ended {
+        report.records = sender.read(|connection| refill::count(connection)).await?;
+    } else {
+        sender.send_all(&mut report, &mut sent).await?;
+        let _: Value = sender.ask("DELETE", paths::REFILL, None).await?;
+    }
+    let home = stored_home(server, home);
+    sender.write(move |connection| refill::finish(connection, &home)).await?;
+    Ok(report)
+}
+
+/// The network and the database of a refill.
+struct Sender {
+    client: Client,
+    db: PathBuf,
+    connection: Arc<Mutex<Connection>>,
+}
+
+/// The result of one operation of a bulk call.
+#[derive(Deserialize)]
+struct Outcome {
+    index: usize,
+    status: u16,
+    error: Option<OutcomeError>,
+}
+
+#[derive(Deserialize)]
+struct OutcomeError {
+    message: String,
+    #[serde(default)]
+    details: Value,
+}
+
+impl Sender {
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let connection = self.connection.clone();
+        blocking(move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner))).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.write(move |connection| work(connection)).await
+    }
+
+    /// Begins the refill on the server. True: an earlier run of this command has ended it there.
+    async fn begin(&self, from: &str) -> Result<bool, RefillError> {
+        /// The refill as the server tells it.
+        #[derive(Deserialize)]
+        struct Begun {
+            ended_at: Option<String>,
+        }
+        match self.ask::<Begun>("POST", paths::REFILL, Some(json!({ "from": from }))).await {
+            Ok(begun) => Ok(begun.ended_at.is_some()),
+            Err(ClientError::Refused(409, why)) => Err(RefillError::NotEmpty(why)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn send_all(&self, report: &mut RefillReport, sent: &mut impl FnMut(usize)) -> Result<(), RefillError> {
+        if let Some(profile) = self.read(|connection| refill::profile(connection)).await? {
+            let _: Value = self.ask("PATCH", paths::PROPERTY, Some(Value::Object(profile))).await?;
+            report.records += 1;
+        }
+        let after = self.read(|connection| refill::load(connection)).await?.and_then(|refill| refill.after);
+        let is_behind = |kind: Kind| {
+            let place = |kind| refill::ORDER.iter().position(|known| *known == kind);
+            after.as_ref().is_some_and(|(last, _)| place(kind) < place(*last))
+        };
+        for kind in refill::ORDER {
+            let mut ids = self.read(move |connection| refill::ids(connection, kind)).await?;
+            let done = match &after {
+                _ if is_behind(kind) => ids.len(),
+                Some((last, id)) if *last == kind => ids.iter().position(|known| known == id).map_or(0, |at| at + 1),
+                _ => 0,
+            };
+            report.records += done;
+            sent(report.records);
+            let mut rest = ids.split_off(done).into_iter().peekable();
+            while rest.peek().is_some() {
+                let last = self.send_some(kind, &mut rest, report).await?;
+                self.write(move |connection| refill::note_sent(connection, kind, &last)).await?;
+                sent(report.records);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the next records of a kind in one call. Returns the id of the last one.
+    async fn send_some(
+        &self,
+        kind: Kind,
+        rest: &mut std::iter::Peekable<impl Iterator<Item = String>>,
+        report: &mut RefillReport,
+    ) -> Result<String, RefillError> {
+        let (mut operations, mut bytes, mut last) = (Vec::new(), 0, String::new());
+        while operations.len() < CALL_RECORDS_MAX && bytes < CALL_BYTES_MAX {
+            let Some(id) = rest.next() else { break };
+            last.clone_from(&id);
+            let Some(mut record) = self.read(move |connection| refill::record(connection, kind, &id)).await? else {
+                continue;
+            };
+            self.send_file(&mut record, report).await?;
+            record.insert("method".to_owned(), "create".into());
+            let operation = Value::Object(record);
+            bytes += operation.to_string().len();
+            operations.push(operation);
+        }
+        let path = format!("{}/bulk", paths::collection(kind));
+        let outcomes: Vec<Outcome> = self.ask("POST", &path, Some(json!({ "operations": operations }))).await?;
+        let mut refused = Vec::new();
+        for Outcome { index, status, error } in outcomes {
+            // A record that an earlier call has brought is there.
+            if matches!(status, 201 | 409) {
+                report.records += 1;
+            } else {
+                let id = operations.get(index).and_then(|operation| operation["id"].as_str()).unwrap_or_default();
+                let why = error.map_or_else(|| status.to_string(), |error| sentence(&error));
+                refused.push(format!("the {kind} {id}: {why}"));
+            }
+        }
+        refused.truncate(NAMED_MAX);
+        if refused.is_empty() { Ok(last) } else { Err(RefillError::Refused(refused)) }
+    }
+
+    /// Sends the file that a document names before the document. A document whose file is not here goes without it.
+    async fn send_file(&self, record: &mut Fields, report: &mut RefillReport) -> Result<(), RefillError> {
+        let Some(hash) = record.get(FILE).and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
+        let mut go_without = || {
+            record.shift_remove(FILE);
+            report.without_file += 1;
+        };
+        if !bytes::is_here(&self.db, &hash) {
+            go_without();
+            return Ok(());
+        }
+        let (mut attempts, mut lost) = (0, 0);
+        loop {
+            attempts += 1;
+            let failure = match upload(&self.client, &self.db, &hash).await {
+                TransferEnd::Done => return Ok(()),
+                TransferEnd::NotHere | TransferEnd::WrongBytes => {
+                    go_without();
+                    return Ok(());
+                }
+                TransferEnd::Refused(refusal) => Failure::Refused(refusal),
+                TransferEnd::NoAnswer(why) => Failure::NoAnswer(why),
+            };
+            pause_after(&failure, attempts, &mut lost).await.map_err(|()| match failure {
+                Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),
+                Failure::NoAnswer(why) => self.client.unreachable(why),
+            })?;
+        }
+    }
+
+    /// Sends a request until it is answered. Err: a failure that a repetition does not cure.
+    async fn ask<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<Value>) -> Result<T, ClientError> {
+        let headers = body.iter().map(|_| ("content-type", "application/json".to_owned())).collect();
+        let body = body.map(|body| body.to_string());
+        let request = HttpRequest { method: method.to_owned(), path: path.to_owned(), headers, body };
+        let (mut attempts, mut lost) = (0, 0);
+        loop {
+            attempts += 1;
+            let response = self.client.send(&request).await;
+            let failure = match &response {
+                Ok(response) => match wire::data(response) {
+                    Ok(data) => return Ok(data),
+                    Err(failure) => failure,
+                },
+                Err(why) => Failure::NoAnswer(why.clone()),
+            };
+            if pause_after(&failure, attempts, &mut lost).await.is_err() {
+                return Err(match response {
+                    Ok(response) => self.client.client_error(&response, failure),
+                    Err(why) => self.client.unreachable(why),
+                });
+            }
+        }
+    }
+}
+
+/// Waits before the next attempt. Err: another attempt does not help.
+async fn pause_after(failure: &Failure, attempts: u32, lost: &mut u32) -> Result<(), ()> {
+    match failure {
+        Failure::Refused(Refusal { status: 429 | 503, retry_after, .. }) if attempts < ATTEMPTS_MAX => {
+            *lost = 0;
+            sleep(retry_after.map_or(PAUSE_MAX, |millis| Duration::from_millis(millis.max(0).unsigned_abs()))).await;
+        }
+        Failure::Refused(Refusal { status: 408 | 500.., .. }) | Failure::NoAnswer(_) if *lost < LOST_MAX => {
+            sleep((PAUSE * (1 << *lost)).min(PAUSE_MAX)).await;
+            *lost += 1;
+        }
+        _ => return Err(()),
+    }
+    Ok(())
+}
+
+/// Why the server refuses a record: its sentence, with the first fault.
+fn sentence(error: &OutcomeError) -> String {
+    let fault = error.details.pointer("/fields/0/message").and_then(Value::as_str);
+    fault.unwrap_or(&error.message).to_owned()
+}

@@ -1,0 +1,118 @@
+//! A replica fills an empty home after the loss of its server (contract 24). Uses the built programs.
+
+use std::fs;
+
+use hearth_tests::client::Client;
+use hearth_tests::device::Device;
+use hearth_tests::home::{Home, UNLIMITED};
+use hearth_tests::process::{Process, wait_until};
+use serde_json::{Value, json};
+
+/// Members that a refill does not keep.
+const NEW_MEMBERS: [&str; 3] = ["rev", "updated_at", "updated_by"];
+
+/// All records of a home in the order of their creation, without the members that a refill does not keep.
+async fn records(client: &Client) -> Vec<Value> {
+    let mut all = Vec::new();
+    for collection in ["rooms", "inventory", "vehicles", "documents", "tasks"] {
+        for mut record in client.list_all(&format!("/v1/{collection}?limit=100&order=asc")).await {
+            NEW_MEMBERS.iter().for_each(|name| drop(record.as_object_mut().unwrap().remove(*name)));
+            all.push(record);
+        }
+    }
+    all
+}
+
+/// A home with records of each collection, deleted ones and a completed task of a series, and a replica in step with it. The
+/// server is gone. Returns the records that the server had.
+async fn lost_home() -> (Device, Home, Vec<Value>) {
+    let home = Home::new();
+    let (server, client) = home.serve(&UNLIMITED);
+    home.run_lab(&["seed", "--records", "300"]);
+    client.patch("/v1/property", &json!({ "city": "Bern", "time_zone": "Europe/Zurich" })).await;
+    let task = json!({ "title": "Filter", "recurrence": "monthly", "due_on": "2026-01-31" });
+    let task = client.post("/v1/tasks", &task).await.id();
+    client.patch(&format!("/v1/tasks/{task}"), &json!({ "status": "done" })).await;
+    let item = client.list_all("/v1/inventory").await[0]["id"].as_str().unwrap().to_owned();
+    client.delete(&format!("/v1/inventory/{item}")).await;
+    let device = home.create_device("r.db");
+    assert_eq!(device.sync(), 0);
+    let all = records(&client).await;
+    server.kill();
+    (device, home, all)
+}
+
+/// An empty home on another server, with the arguments of the command that fills it.
+fn empty_home(options: &[&str]) -> (Home, Process, Client, Vec<String>) {
+    let home = Home::new();
+    let (server, client) = home.serve(&[&UNLIMITED[..], options].concat());
+    let key_file = home.path("key");
+    fs::write(&key_file, &home.key).unwrap();
+    let arguments = ["restore-to", "--server", client.url(), "--key-file", &key_file, "--yes"].map(str::to_owned);
+    (home, server, client, arguments.to_vec())
+}
+
+fn run(device: &Device, arguments: &[String]) -> (i32, String) {
+    device.run_text(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[tokio::test]
+async fn empty_home_is_refilled_and_followed() {
+    let (device, _lost, all) = lost_home().await;
+    device.execute("INSERT INTO tasks (title) VALUES ('made offline'); UPDATE property SET city = 'Thun'");
+    let (_home, _server, client, arguments) = empty_home(&[]);
+    let unasked = &arguments[..arguments.len() - 1];
+    assert_eq!(run(&device, unasked).0, 2, "without a terminal it is not asked");
+    let (code, text) = run(&device, &arguments);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(records(&client).await, all);
+    assert_eq!(client.get("/v1/property").await.data()["city"], "Bern");
+
+    assert_eq!(device.sync(), 0);
+    assert_eq!(client.get("/v1/property").await.data()["city"], "Thun");
+    assert_eq!(records(&client).await.len(), all.len() + 1, "edits follow");
+    assert_eq!(device.run_text(&["verify"]).0, 0);
+    assert_eq!(run(&device, &arguments).0, 1, "it follows that home already");
+}
+
+#[tokio::test]
+async fn killed_refill_goes_on() {
+    let (device, _lost, all) = lost_home().await;
+    let slow = ["--faults", "latency=always by=20ms route=writes", "--faults-on-live"];
+    let (_home, _server, client, arguments) = empty_home(&slow);
+    let progress = "SELECT kind, after_id FROM _refill";
+    let (mut last, mut kills) = (Vec::new(), 0);
+    loop {
+        let mut words = vec!["--db", &device.db];
+        words.extend(arguments.iter().map(String::as_str));
+        let process = Process::start("hearth-replica", &words);
+        let (mut now, mut is_over) = (Vec::new(), false);
+        wait_until("the refill makes progress or ends", || {
+            (now, is_over) = (device.query_rows(progress), kills > 0 && device.query_rows(progress).is_empty());
+            (!now.is_empty() && now != last) || is_over
+        });
+        process.kill();
+        if is_over {
+            break;
+        }
+        if kills == 0 {
+            assert_eq!((device.phase().as_str(), device.run_text(&["sync"]).0), ("blocked", 5), "nothing is synced");
+        }
+        (last, kills) = (now, kills + 1);
+    }
+    assert!(kills > 4, "{kills}");
+    assert_eq!(device.sync(), 0);
+    assert_eq!(records(&client).await, all);
+    assert_eq!(device.run_text(&["verify"]).0, 0);
+}
+
+#[tokio::test]
+async fn home_with_records_is_not_refilled() {
+    let (device, _lost, _) = lost_home().await;
+    let (_home, _server, client, arguments) = empty_home(&[]);
+    client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let (code, text) = run(&device, &arguments);
+    assert!(code == 5 && text.contains("not empty"), "{code}: {text}");
+    assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
+    assert_ne!(device.phase(), "blocked");
+}
