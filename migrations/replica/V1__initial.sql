@@ -289,6 +289,37 @@ CREATE TABLE files (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX _files_state ON files (state);
 
+CREATE TABLE captures (
+    -- One row for each capture: photos or papers, from which the server makes drafts of records. Also captures of other devices,
+    -- as the server last listed them. An ended capture goes 60 days after its creation.
+    id              TEXT PRIMARY KEY, -- as this replica first knew the capture; never changes
+    server_id       TEXT UNIQUE,      -- the id on the server; NULL: the server does not have the capture yet
+    purpose         TEXT NOT NULL,    -- smart_add: a new item or vehicle; extract: a document, and a change of what it is about
+    state           TEXT NOT NULL,    -- waiting: here, not yet on the server; queued, running: the server reads the files; ready:
+                                      -- a person decides; accepted, discarded, failed, expired: ended
+    unsent          INTEGER NOT NULL DEFAULT 0, -- 1: the server does not know this state yet
+    files           TEXT NOT NULL,    -- JSON array of hashes, see files
+    room_id         TEXT,             -- the room of a new item
+    note            TEXT,             -- the notes of a new item
+    subject_type    TEXT,             -- inventory, vehicle: what the papers are about
+    subject_id      TEXT,
+    created_at      TEXT NOT NULL,
+    drafts          TEXT NOT NULL DEFAULT '[]', -- JSON array, as the server sends it: fields, evidence, matches
+    problem         TEXT,             -- why it failed or cannot be sent: JSON object with a message
+    accepted_type   TEXT,             -- the record that was made of the drafts: its kind and id
+    accepted_id     TEXT,
+    idempotency_key TEXT,             -- of the request that makes the job; set before the first send
+    attempts        INTEGER NOT NULL DEFAULT 0 -- how often that request was sent
+) STRICT, WITHOUT ROWID;
+CREATE INDEX _captures_state ON captures (state);
+
+CREATE TABLE file_texts (
+    -- The text that the server has read in the files of documents; `search` has it below the title of the document.
+    sha256          TEXT PRIMARY KEY, -- the file
+    text            TEXT,             -- the first 256 KiB; NULL: none was read so far
+    next_attempt_at TEXT              -- when the server is asked again; NULL: never
+) STRICT;
+
 CREATE TABLE sync_log (
     -- What happened, for people; the newest 10,000 lines.
     id    INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,7 +1,7 @@
 //! A full, writable copy of one Hearth home in a local SQLite database. Read in this order:
 //!
 //! - [`Replica`]: the methods for screens and command lines: read rows, queue edits. `decisions`: methods that decide
-//!   about edits. `control`: methods that steer a sync. `attached`: files of documents. `maintenance`: search by id, export, rebuild.
+//!   about edits. `control`: methods that steer a sync. `attached`: files of documents. `captured`: photos and drafts. `maintenance`: search by id, export, rebuild.
 //! - `model`: plain types that all layers share. `store`: tables, triggers, merge of server state and edits. The only
 //!   SQL.
 //! - [`sync`]: keeps the copy current: a pure core that decides, and a driver with the IO. `supervisor`: restarts a
@@ -14,6 +14,7 @@
 
 pub mod address;
 mod attached;
+mod captured;
 mod control;
 pub mod core_dumps;
 mod decisions;
@@ -51,10 +52,13 @@ pub use maintenance::{
 };
 pub use model::ConflictPolicy;
 pub use model::{
-    BlockCause, Conflict, Edit, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method, Origin, Phase,
-    ReasonCode, Settled, Transport,
+    BlockCause, CapturePurpose, CaptureState, Conflict, Edit, EditOutcome, EditProgress, EditState, FileState,
+    LogLevel, Method, Origin, Phase, ReasonCode, Settled, Transport,
 };
 pub use store::StoreError;
+pub use store::captures::accept::Acceptance;
+pub use store::captures::make::{CAPTURE_FILES_MAX, NewCapture};
+pub use store::captures::table::{Capture, Draft};
 pub use store::edits::Decided;
 pub use store::edits::EditError;
 pub use store::edits::resolve::{Choice, Resolution};

@@ -11,6 +11,7 @@ mod attach;
 mod decisions;
 mod ending;
 mod import;
+mod inbox;
 mod layers;
 mod model;
 mod mouse;

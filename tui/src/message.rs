@@ -5,8 +5,8 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use hearth_replica::{
-    Conflict, Days, Edit, Figures, Hit, Imported, LogLine, Overview, RebuildReport, Resolution, Row, RowPage, RowQuery,
-    Status, Totals,
+    Acceptance, Capture, Conflict, Days, Edit, Figures, Hit, Imported, LogLine, Overview, RebuildReport, Resolution,
+    Row, RowPage, RowQuery, Status, Totals,
 };
 use time::Date;
 
@@ -162,6 +162,8 @@ pub enum Answer {
     Counts(Vec<(Kind, usize)>),
     /// The open edits, and the names of records in their values.
     Edits(Result<(Vec<Edit>, Names), String>),
+    /// All captures, the newest first.
+    Captures(Result<Vec<Capture>, String>),
     /// Progress of a long write: a verb such as `Deleting`, the records done, the records in total.
     Progress(&'static str, usize, usize),
     /// The end of a write: the id of the record, or the reason of the refusal as a sentence.
@@ -219,6 +221,8 @@ pub enum Effect {
     Counts,
     /// Read the open edits.
     Edits,
+    /// Read the captures.
+    Captures,
     /// Read the sync log.
     Log,
     /// Read the fields in conflict.
@@ -321,6 +325,22 @@ pub enum Write {
         /// Whether refused rows are left out; else one refused row stops the import.
         partial: bool,
     },
+    /// Make a record of the drafts of a capture.
+    Accept {
+        /// The id of the capture.
+        capture: String,
+        /// The title of the capture, for the answer.
+        title: String,
+        /// What is taken.
+        wish: Box<Acceptance>,
+    },
+    /// Throw the drafts of a capture away.
+    DiscardCapture {
+        /// The id of the capture.
+        capture: String,
+        /// The title of the capture, for the answer.
+        title: String,
+    },
     /// Undo the last step.
     Undo,
     /// Redo the step that was undone last.
@@ -376,6 +396,7 @@ pub enum Slot {
     Status,
     Counts,
     Edits,
+    Captures,
     Log,
     Conflicts,
     Path,
@@ -400,6 +421,7 @@ impl Effect {
             Effect::Status => Some(Slot::Status),
             Effect::Counts => Some(Slot::Counts),
             Effect::Edits => Some(Slot::Edits),
+            Effect::Captures => Some(Slot::Captures),
             Effect::Log => Some(Slot::Log),
             Effect::Conflicts => Some(Slot::Conflicts),
             Effect::Write(_) | Effect::Export(..) | Effect::Copy(_) | Effect::Editor(_) => None,
@@ -441,6 +463,7 @@ impl Answer {
             Answer::All(..) => Some((Slot::All, None)),
             Answer::Assignees(_) => Some((Slot::Assignees, None)),
             Answer::Edits(_) => Some((Slot::Edits, None)),
+            Answer::Captures(_) => Some((Slot::Captures, None)),
             Answer::Conflicts(_) => Some((Slot::Conflicts, None)),
             _ => None,
         }

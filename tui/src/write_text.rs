@@ -27,6 +27,7 @@ pub fn kind_of_write(write: &Write) -> Option<Kind> {
         | Write::Many { kind, .. }
         | Write::Delete { kind, .. } => Some(*kind),
         Write::Attach { .. } => Some(Kind::Document),
+        Write::Accept { .. } | Write::DiscardCapture { .. } => None,
         Write::Import { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => None,
     }
 }
@@ -49,6 +50,8 @@ pub fn done_sentence(write: &Write) -> String {
         Write::Update { kind, fields, title, .. } => format!("Saved: {}", new_name(*kind, fields, title)),
         Write::Attach { title, .. } => format!("Attached to {title}"),
         Write::Delete { title, .. } => format!("Deleted: {title}"),
+        Write::Accept { title, .. } => format!("Accepted: {title}"),
+        Write::DiscardCapture { title, .. } => format!("Discarded: {title}"),
         Write::Import { name, .. } => format!("the import of {name}"),
         Write::Many { kind, records, .. } => counted(*kind, records.len()),
         Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => String::new(),
@@ -77,6 +80,7 @@ pub fn step_name(write: &Write) -> String {
         Write::Update { kind, fields, title, .. } => format!("the change of “{}”", new_name(*kind, fields, title)),
         Write::Attach { title, .. } => format!("the file of “{title}”"),
         Write::Delete { title, .. } => format!("the deletion of “{title}”"),
+        Write::Accept { title, .. } => format!("the draft “{title}”"),
         other => done_sentence(other),
     }
 }

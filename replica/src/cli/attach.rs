@@ -118,7 +118,7 @@ impl Attach {
     }
 }
 
-fn attach_failure(file: &Path, error: AttachError) -> Failure {
+pub(super) fn attach_failure(file: &Path, error: AttachError) -> Failure {
     let sentence = error.to_string();
     match error {
         AttachError::Source(_, cause) => {

@@ -4,6 +4,7 @@
 mod approval;
 mod attach;
 mod calendar;
+mod captures;
 mod context;
 mod control;
 mod decision_report;
@@ -121,6 +122,12 @@ enum HomeCommand {
     Attach(attach::Attach),
     /// List the files of documents, fetch them to this machine, open or verify them
     Files(files::Files),
+    /// Photograph a thing or a paper: the server reads it, and proposes a record; works without a server, and is sent later
+    Capture(captures::CaptureArguments),
+    /// List the captures, show the drafts of one, or discard it
+    Captures(captures::Captures),
+    /// Make a record of the drafts of a capture
+    Accept(captures::Accept),
     /// Show the origin of each value of a record: the server or an edit
     Why(why::Why),
     /// Run a read-only SQL query on the database
@@ -231,6 +238,9 @@ fn run_command(command: HomeCommand, context: Context) -> Result<(), Failure> {
         HomeCommand::Search(search) => search.run(&context),
         HomeCommand::Attach(attach) => attach.run(&context),
         HomeCommand::Files(files) => files.run(&context),
+        HomeCommand::Capture(capture) => capture.run(&context),
+        HomeCommand::Captures(captures) => captures.run(&context),
+        HomeCommand::Accept(accept) => accept.run(&context),
         HomeCommand::Why(why) => why.run(&context),
         HomeCommand::Query(query) => query.run(&context),
         HomeCommand::Edits(edits) => edits.run(&context),

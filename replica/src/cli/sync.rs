@@ -17,7 +17,7 @@ pub(super) use super::sync_goal::sync_config;
 use super::sync_goal::{
     EDITS, check_synced, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
 };
-use super::{duration, files, lock_holder, output, signals, status};
+use super::{captures, duration, files, lock_holder, output, signals, status};
 
 /// After a refusal the daemon has this long to take up a new key.
 const NEW_KEY_WAIT: Duration = Duration::from_secs(3);
@@ -69,6 +69,9 @@ impl Sync {
         let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
             Ok(Attempt::Reached(now)) => {
                 let mut ended = check_synced(until, &now);
+                if ended.is_ok() && until == Until::Pushed {
+                    ended = captures::finish(context, &replica, deadline);
+                }
                 if ended.is_ok() && until == Until::Pushed {
                     ended = files::finish_requested(context, &replica, deadline);
                 }

@@ -15,5 +15,6 @@ pub(crate) use reconcile::{
 };
 pub(crate) use words::OwnEvent;
 pub use words::{
-    BlockCause, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method, Origin, Phase, ReasonCode, Transport,
+    BlockCause, CapturePurpose, CaptureState, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method,
+    Origin, Phase, ReasonCode, Transport,
 };

@@ -252,6 +252,45 @@ impl FileState {
 }
 
 words! {
+    /// Where a capture stands (`captures.state`).
+    CaptureState {
+        /// Here, and not yet on the server.
+        Waiting = "waiting",
+        /// The server will read the files.
+        Queued = "queued",
+        /// The server reads the files.
+        Running = "running",
+        /// Drafts wait for a person.
+        Ready = "ready",
+        /// No file could be read, or the server refused the capture.
+        Failed = "failed",
+        /// A record was made of the drafts.
+        Accepted = "accepted",
+        /// A person has thrown the drafts away.
+        Discarded = "discarded",
+        /// Nobody has decided in time.
+        Expired = "expired",
+    }
+}
+
+impl CaptureState {
+    /// True while something is still to come: an answer of the server, or a person's decision.
+    pub const fn is_open(self) -> bool {
+        matches!(self, CaptureState::Waiting | CaptureState::Queued | CaptureState::Running | CaptureState::Ready)
+    }
+}
+
+words! {
+    /// What a capture is for (`captures.purpose`).
+    CapturePurpose {
+        /// Drafts of a new item or vehicle.
+        SmartAdd = "smart_add",
+        /// Drafts of documents, and a change of the record that they are about.
+        Extract = "extract",
+    }
+}
+
+words! {
     /// Why the phase is `blocked`.
     BlockCause {
         /// The disk has no room for what must be written.

@@ -13,10 +13,12 @@
 //! - [`read`]: what screens, commands and scripts read. [`export`]: a copy of the whole database. [`import`]: many
 //!   records from a file.
 //! - [`file_store`]: the files that documents name, and their bytes beside the database.
+//! - [`captures`]: photos and papers from which the server makes drafts of records.
 //! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
 //!   [`marks`], [`salvage`]: damaged databases. [`trial_write`]: triggers of people that make each sync fail.
 
 pub(crate) mod base;
+pub(crate) mod captures;
 pub(crate) mod connection;
 pub(crate) mod control;
 pub(crate) mod disk_reserve;

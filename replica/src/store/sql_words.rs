@@ -4,8 +4,8 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
 use crate::model::{
-    BlockCause, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method, Origin, OwnEvent, Phase, ReasonCode,
-    Transport,
+    BlockCause, CapturePurpose, CaptureState, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method,
+    Origin, OwnEvent, Phase, ReasonCode, Transport,
 };
 
 /// The current time in SQL (RFC 3339, UTC, milliseconds). The same value everywhere in one statement.
@@ -36,6 +36,8 @@ macro_rules! stored_as_text {
 
 stored_as_text!(
     BlockCause,
+    CapturePurpose,
+    CaptureState,
     EditOutcome,
     EditProgress,
     EditState,

@@ -1,6 +1,7 @@
 //! Tests of the whole store: a scene with a database, and helpers for events, edits and responses.
 
 mod authors;
+mod captures;
 mod decisions;
 mod files;
 mod import;

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::SyncLock;
+use super::captures::CaptureTask;
 use super::client::{Client, redact_address};
 use super::config::SyncConfig;
 use super::core::{EndReason, Millis, Until};
@@ -38,8 +39,8 @@ pub async fn run(
 ) -> Result<(), SyncError> {
     let client = Client::new(&config.server, &config.key)?;
     let changed = Arc::new(Notify::new());
-    let files_changed = Arc::new(Notify::new());
-    let (notify, notify_files) = (changed.clone(), files_changed.clone());
+    let (files_changed, captures_changed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (notify, notify_files, notify_captures) = (changed.clone(), files_changed.clone(), captures_changed.clone());
     let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
     let random = Box::new(|| Uuid::new_v4().as_u128());
     let path = config.db.clone();
@@ -59,10 +60,13 @@ pub async fn run(
     let watcher = notification::subscribe(&config.db, move || {
         notify.notify_one();
         notify_files.notify_one();
+        notify_captures.notify_one();
     })?;
 
+    let transfer = TransferTask::start(&config.db, files_changed);
     let mut driver = Driver {
-        transfer: TransferTask::start(&config.db, files_changed),
+        _captures: CaptureTask::start(&config.db, transfer.contact(), captures_changed),
+        transfer,
         inspector: Inspector::start(&config.db, until, is_seen),
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
         cancel: engine.cancel_flag(),
@@ -141,6 +145,8 @@ struct Driver {
     client: Client,
     /// The files that are sent and fetched beside the records.
     transfer: TransferTask,
+    /// The captures that are sent beside the records. Ends when dropped.
+    _captures: CaptureTask,
     inspector: Inspector,
     config: SyncConfig,
     key_file: KeyFile,

@@ -12,13 +12,14 @@
 //! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts of the server;
 //! `calendars` makes links for calendar programs; `listings` reads all records for a comparison; `refill` sends all records to an empty home.
 //!
-//! `transfer` brings the bytes of files to the server and back. `runtime`: the clock and the threads.
+//! `transfer` brings the bytes of files to the server and back; `captures` sends captures and reads what became of them. `runtime`: the clock and the threads.
 //!
 //! `device_flow` gets a key from a person in a browser, `device_code` decides when to ask; `tls_fault` has sentences about TLS.
 //!
 //! Must not know commands of a program or the terminal.
 
 mod calendars;
+mod captures;
 mod client;
 mod config;
 mod core;
@@ -44,6 +45,7 @@ mod wire;
 pub use self::core::{BatchEnd, EndReason, FeedBatch, Identity, Limits, Millis, Until};
 pub use crate::store::lock::SyncLock;
 pub use calendars::{CalendarLink, create_calendar, list_calendars, remove_calendar};
+pub use captures::exchange_captures;
 pub(crate) use client::fetch_identity_and_time;
 pub use client::{ClientError, fetch_feed_head, fetch_identity, redact_address};
 pub use config::SyncConfig;

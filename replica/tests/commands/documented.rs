@@ -57,6 +57,7 @@ fn json_members_match_document() {
     for command in ["status", "pause", "resume"] {
         agree("`status`, `pause`, `resume`, `sync`, `reconcile`", &json(&db, &[command]));
     }
+    agree("`files` of `status`", &json(&db, &["status"])["files"]);
     agree("`path`", &json(&db, &["path"]));
     let doctor = replica(&db, &["doctor", "--json"]);
     agree("`doctor`", &serde_json::from_slice(&doctor.stdout).unwrap());
@@ -76,6 +77,9 @@ fn json_members_match_document() {
     agree("`files`", &json(&db, &["files"]));
     agree("`files path`", &json(&db, &["files", "path", "receipt"]));
     agree("`files verify`", &json(&db, &["files", "verify"]));
+    let capture = json(&db, &["capture", receipt.to_str().unwrap()]);
+    agree("`capture`, `captures ID`, `captures discard`", &capture);
+    agree("`accept`", &json(&db, &["accept", capture["id"].as_str().unwrap(), "--set", "name=Lamp"]));
     agree("`export FILE.json`, `.csv`, `.html`, `.ics`, `report`", &json(&db, &["export", file.to_str().unwrap()]));
     let table = dir.path().join("table.csv");
     std::fs::write(&table, "name\nTable\n").unwrap();
@@ -96,6 +100,8 @@ fn json_members_match_document() {
     // All but the last two need a server; `query` has the columns of its statement; a record equals a list entry.
     reported.extend(["`rebuild`", "`verify`", "`differences` of `verify`", "`fields` of `differences`"]);
     reported.extend(["`calendar`", "`calendar list`", "`calendar remove`"]);
-    reported.extend(["`query`", "`show`, `add`, `set`"]);
+    reported.extend(["`query`", "`show`, `add`, `set`", "`captures`"]);
+    // Only an export of several tables has tables.
+    reported.insert("`tables` of `import`");
     assert_eq!(reported, documented.keys().copied().collect());
 }

@@ -1,6 +1,7 @@
 //! The command line and the stock `sqlite3` shell on one database, without a server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+mod captures;
 mod daemon;
 mod decisions;
 mod doctor;

@@ -45,6 +45,7 @@ impl App {
                 self.layers.push(Layer::Edits(Edits::default()));
                 self.reload()
             }
+            (Action::Inbox, _) => self.open_inbox(),
             (Action::Sync, _) => {
                 self.layers.push(Layer::Sync(0));
                 self.reload()
@@ -59,6 +60,7 @@ impl App {
             (Action::Undo, _) => vec![Effect::Write(Write::Undo)],
             (Action::Redo, _) => vec![Effect::Write(Write::Redo)],
             (Action::Retry, _) => self.decide(now, Decision::Retry),
+            (Action::Discard, Context::Inbox) => self.ask_discard_capture(),
             (Action::Discard, _) => self.ask_discard(),
             (Action::Connect, _) => match self.applies(context, Action::Connect) {
                 true => vec![Effect::Connect],
@@ -84,6 +86,7 @@ impl App {
             (Action::Delete, _) => self.delete(),
             (Action::Done, _) => self.done(context),
             (Action::Copy(what), _) => self.copy(now, what),
+            (Action::OpenFile, Context::Inbox) => self.open_capture_file(),
             (Action::OpenFile, _) => self.open_current_file(),
             (Action::Attach, _) => self.attach(),
             (Action::OpenImport, _) => self.open_import(),
@@ -96,6 +99,7 @@ impl App {
             (action, Context::Search) => self.act_in_search(action),
             (action, Context::Edits) => self.act_in_edits(action),
             (action, Context::Conflict | Context::ConflictValue) => self.act_in_conflict(action),
+            (action, Context::Inbox) => self.act_in_inbox(now, action),
             (action, Context::Sync | Context::Results) => self.act_in_text(action),
             (action, Context::Palette) => self.act_in_palette(now, action),
             (action, Context::Columns) => self.act_in_columns(action),
@@ -125,6 +129,7 @@ impl App {
             }
             Action::Retry if self.is_local() => false,
             Action::Retry => edit.is_some_and(|edit| !matches!(edit.state, EditState::Sending | EditState::Sent)),
+            _ if context == Context::Inbox => self.applies_in_inbox(action),
             Action::Discard => edit.is_some(),
             Action::Typed => match self.top_layer() {
                 Some(Layer::Conflict(screen)) => screen.can_type(),

@@ -21,6 +21,7 @@ use crate::state::edits::Edits;
 use crate::state::form::Form;
 use crate::state::home::Home;
 use crate::state::import::ImportScreen;
+use crate::state::inbox::Inbox;
 use crate::state::list::List;
 use crate::state::palette::Palette;
 use crate::state::quick::QuickLine;
@@ -135,6 +136,8 @@ pub enum Layer {
     Edits(Edits),
     /// The conflict of an edit.
     Conflict(ConflictScreen),
+    /// The inbox of drafts.
+    Inbox(Box<Inbox>),
     /// The sync screen, and the number of lines scrolled off the top.
     Sync(usize),
     /// The results of a bulk change.
@@ -171,6 +174,7 @@ impl App {
             Some(Layer::Edits(_)) => Context::Edits,
             Some(Layer::Conflict(screen)) if screen.typing.is_some() => Context::ConflictValue,
             Some(Layer::Conflict(_)) => Context::Conflict,
+            Some(Layer::Inbox(_)) => Context::Inbox,
             Some(Layer::Sync(_)) => Context::Sync,
             Some(Layer::Results(_)) => Context::Results,
             Some(Layer::Palette(_)) => Context::Palette,
@@ -191,7 +195,7 @@ impl App {
             Context::Attach | Context::ImportPath => true,
             Context::Filter | Context::Search | Context::ConflictValue | Context::Palette | Context::Confirm => true,
             Context::Home | Context::List | Context::Detail | Context::Edits | Context::Conflict => false,
-            Context::Sync | Context::Results | Context::Columns | Context::Import => false,
+            Context::Inbox | Context::Sync | Context::Results | Context::Columns | Context::Import => false,
         }
     }
 

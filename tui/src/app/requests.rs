@@ -46,6 +46,7 @@ impl App {
             }
             Some(Layer::Edits(_)) => vec![Effect::Edits],
             Some(Layer::Conflict(_)) => vec![Effect::Conflicts],
+            Some(Layer::Inbox(_)) => vec![Effect::Captures],
             Some(Layer::Sync(_)) => vec![Effect::Log],
             None if self.tab == Kind::Property => self.ask_home(),
             Some(Layer::Form(_) | Layer::Quick(_) | Layer::Confirm(_) | Layer::Palette(_))

@@ -111,6 +111,7 @@ impl App {
             Some(Layer::Detail(_)) => !is_free && (writes || awaits(Slot::Record)),
             Some(Layer::Edits(_)) => !is_free && (writes || awaits(Slot::Edits)),
             Some(Layer::Conflict(_)) => !is_free && (writes || awaits(Slot::Conflicts)),
+            Some(Layer::Inbox(_)) => !is_free && (writes || awaits(Slot::Captures)),
             Some(Layer::Confirm(_) | Layer::Sync(_) | Layer::Results(_)) => false,
             Some(Layer::Palette(_) | Layer::Columns(_)) => false,
             // A letter typed before the completion has come belongs behind it.

@@ -53,6 +53,7 @@ pub(crate) fn run_effect(
         Effect::Counts => Answer::Counts(record_counts(replica)),
         Effect::Edits => Answer::Edits(with_text(replica, edits_with_names(replica))),
         Effect::Conflicts => Answer::Conflicts(with_text(replica, conflicts_with_names(replica))),
+        Effect::Captures => Answer::Captures(with_text(replica, replica.captures())),
         Effect::Log => Answer::Log(with_text(replica, replica.log(LOG_MAX))),
         Effect::RowPosition(ticket, query, id) => place(replica, ticket, query, id),
         Effect::All(query) => all_titles(replica, query),

@@ -38,6 +38,11 @@ pub(super) fn write_record(replica: &Replica, write: &Write) -> Result<WriteOutc
             id.clone()
         }
         Write::Attach { path, kind, id, .. } => files::attach(replica, path, *kind, id)?,
+        Write::Accept { capture, wish, .. } => replica.accept_capture(capture, wish)?.1,
+        Write::DiscardCapture { capture, .. } => {
+            replica.discard_capture(capture)?;
+            String::new()
+        }
         // `write_many`, `import` and `run_decision` carry these out.
         Write::Many { .. }
         | Write::Import { .. }

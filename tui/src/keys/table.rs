@@ -4,7 +4,7 @@ use hearth_contract::schema::Kind;
 
 use super::types::Context::{
     self, Attach, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, Import,
-    ImportPath, List, Notes, Options, Palette, Quick, Results, Search, Sync,
+    ImportPath, Inbox, List, Notes, Options, Palette, Quick, Results, Search, Sync,
 };
 use super::types::{Action, Binding, CopyTarget, ExportFormat};
 
@@ -30,13 +30,13 @@ const fn for_documents(row: Binding) -> Binding {
 }
 
 /// Screens without a text field.
-const SCREENS: &[Context] = &[Home, List, Detail, Edits, Conflict, Sync];
+const SCREENS: &[Context] = &[Home, List, Detail, Edits, Conflict, Inbox, Sync];
 /// Screens with a record to act on.
 const RECORDS: &[Context] = &[Home, List, Detail];
 /// Screens with lines to scroll.
-const MOVING: &[Context] = &[Home, List, Columns, Detail, Edits, Conflict, Sync, Results, Import];
+const MOVING: &[Context] = &[Home, List, Columns, Detail, Edits, Conflict, Inbox, Sync, Results, Import];
 /// Screens with more lines than fit.
-const PAGING: &[Context] = &[Home, List, Columns, Detail, Edits, Sync, Results, Import];
+const PAGING: &[Context] = &[Home, List, Columns, Detail, Edits, Inbox, Sync, Results, Import];
 /// Contexts with a text field.
 const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Attach, ImportPath, Search, ConflictValue];
 
@@ -149,13 +149,34 @@ pub const BINDINGS: &[Binding] = &[
     row("conflict.save", &["ctrl-s", "enter"], &[Conflict], "resolve", "Resolve the conflict as chosen", Action::Save),
     row("conflict.value", &["enter"], &[ConflictValue], "take", "Take the typed value", Action::Take),
     row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Cancel; the field stays as it was", Action::Back),
+    // Drafts.
+    row("draft.open", &["right", "l"], &[Inbox], "open", "Show the drafts of the capture", Action::Open),
+    row("draft.mark", &["space"], &[Inbox], "take or not", "Take the field, or leave it out", Action::Mark),
+    row("draft.next", &["tab"], &[Inbox], "next draft", "Next draft of the capture", Action::NextField),
+    row("draft.accept", &["ctrl-s", "enter"], &[Inbox], "accept", "Make the record of the marked fields", Action::Save),
+    row(
+        "draft.file",
+        &["o"],
+        &[Inbox],
+        "picture",
+        "Open the picture; fetches it first if it is not here",
+        Action::OpenFile,
+    ),
+    row(
+        "draft.discard",
+        &["d", "delete"],
+        &[Inbox],
+        "discard",
+        "Discard the drafts, after a question",
+        Action::Discard,
+    ),
     row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::SyncNow),
     row("connect", &["c"], &[Sync], "connect to a server", "Connect to a server", Action::Connect),
     row("connect.anywhere", &[], &[Home, List, Detail, Edits], "", "Connect to a server", Action::Connect),
     row("pause", &["p"], &[Sync], "pause or resume", "Pause or resume syncing", Action::Pause),
     // Records.
     row("open", &["enter"], &[Home, List, Detail], "open", "Open the item under the cursor", Action::Open),
-    row("back", &["esc", "q", "left", "h"], &[Detail, Edits, Conflict, Sync], "back", "Back", Action::Back),
+    row("back", &["esc", "q", "left", "h"], &[Detail, Edits, Conflict, Inbox, Sync], "back", "Back", Action::Back),
     row("open.right", &["right", "l"], &[List, Edits], "", "Open the item under the cursor", Action::Open),
     for_tasks(row("add", &["a"], RECORDS, "add", "Add a task in one line", Action::QuickAdd)),
     row("new", &["n"], &[List], "new", "Fill in a form for a new record", Action::New),
@@ -228,6 +249,14 @@ pub const BINDINGS: &[Binding] = &[
         "",
         "Edits: what is waiting, and what needs you (conflicts, refusals)",
         Action::Edits,
+    ),
+    row(
+        "inbox",
+        &["i"],
+        &[Home, List, Detail, Edits],
+        "",
+        "Inbox: drafts of records from photos and papers",
+        Action::Inbox,
     ),
     row("sync", &["S"], &[Home, List, Detail, Edits], "", "Sync: status and log", Action::Sync),
     // Moving and scrolling.

@@ -33,6 +33,8 @@ pub enum Context {
     Conflict,
     /// A typed value for a field in conflict.
     ConflictValue,
+    /// The inbox of drafts.
+    Inbox,
     /// The sync screen.
     Sync,
     /// The results of a bulk change.
@@ -51,7 +53,7 @@ pub enum Context {
 
 impl Context {
     /// Every context, in the order of `hearth keys`.
-    pub const ALL: [Context; 21] = [
+    pub const ALL: [Context; 22] = [
         Context::Home,
         Context::List,
         Context::Filter,
@@ -69,6 +71,7 @@ impl Context {
         Context::Edits,
         Context::Conflict,
         Context::ConflictValue,
+        Context::Inbox,
         Context::Sync,
         Context::Results,
         Context::Confirm,
@@ -92,6 +95,7 @@ impl Context {
             Context::Edits => "in the edits",
             Context::Conflict => "on a conflict",
             Context::ConflictValue => "in a conflict's typed value",
+            Context::Inbox => "in the inbox of drafts",
             Context::Sync => "on the sync screen",
             Context::Results => "in the results",
             Context::Palette => "in the list of actions",
@@ -142,6 +146,7 @@ pub enum Action {
     MonthNext,
     MonthPrevious,
     Edits,
+    Inbox,
     Sync,
     Reload,
     Save,

@@ -12,6 +12,7 @@ pub mod form;
 pub mod home;
 pub mod import;
 pub mod import_file;
+pub mod inbox;
 pub mod input;
 pub mod list;
 mod notes;

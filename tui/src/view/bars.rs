@@ -1,6 +1,8 @@
 //! Draws the bars: tabs above; status, and hints for keys, below. The hints come from the table of actions. Must not
 //! know the screens between.
 
+use std::borrow::Cow;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -9,7 +11,7 @@ use ratatui::text::{Line, Span};
 use super::theme::Theme;
 use super::widgets::padded;
 use crate::app::{App, TABS};
-use crate::keys::{self, Action};
+use crate::keys::{self, Action, Context};
 use crate::layout::tabs::{TabLine, fit_tabs};
 use crate::now::Now;
 use crate::words::glyphs::{Sign, Tone};
@@ -106,7 +108,7 @@ fn home_name(app: &App) -> String {
 /// A hint of the bar: `enter open`.
 struct Hint<'a> {
     key: &'a str,
-    text: &'a str,
+    text: Cow<'a, str>,
     /// Whether the hint leads to the list of actions, which must always fit.
     is_palette: bool,
 }
@@ -120,11 +122,11 @@ pub(super) fn hints(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect)
     let hints = ordered_hints(app);
     // Reserve room for the list of actions, which leads to every other action.
     let palette = hints.iter().find(|hint| hint.is_palette);
-    let reserve = palette.map_or(0, |hint| width(hint.key) + width(hint.text) + 4);
+    let reserve = palette.map_or(0, |hint| width(hint.key) + width(&hint.text) + 4);
     let mut spans = vec![Span::raw(" ")];
     let mut used = 0;
     for hint in hints {
-        let need = width(hint.key) + 1 + width(hint.text) + if used > 0 { 3 } else { 0 };
+        let need = width(hint.key) + 1 + width(&hint.text) + if used > 0 { 3 } else { 0 };
         if used + need + if hint.is_palette { 0 } else { reserve } > room {
             continue;
         }
@@ -138,21 +140,32 @@ pub(super) fn hints(app: &App, theme: &Theme, frame: &mut Frame<'_>, area: Rect)
     frame.render_widget(Line::from(spans), area);
 }
 
+/// `2 drafts wait`: how many captures wait for a person.
+fn counted_drafts(number: usize) -> String {
+    if number == 1 { "1 draft waits".to_owned() } else { format!("{number} drafts wait") }
+}
+
 /// The hints of the current context in the order of the table, urgent hints first.
 fn ordered_hints(app: &App) -> Vec<Hint<'_>> {
     let context = app.context();
     let edits = app.status.as_ref().is_some_and(|status| status.edits_to_decide() > 0);
     let question =
         app.status.as_ref().is_some_and(|status| status.asks_about_deletions || status.held_changes.is_some());
+    let drafts = app.home.overview.as_ref().map_or(0, |overview| overview.ready_captures);
     let mut hints: Vec<Hint<'_>> = Vec::new();
     for (index, binding) in keys::in_context(context) {
         // While a person must decide something, the hint to the decision comes first.
         let is_urgent = match binding.action {
             Action::Edits => edits,
             Action::Sync => question,
+            Action::Inbox => context == Context::Home && drafts > 0,
             _ => false,
         };
-        let hint = if is_urgent { "what needs you" } else { binding.hint };
+        let hint: Cow<'_, str> = match binding.action {
+            Action::Inbox if is_urgent => counted_drafts(drafts).into(),
+            _ if is_urgent => "what needs you".into(),
+            _ => binding.hint.into(),
+        };
         let key = app.setup.keys.keys(index).first().filter(|_| !hint.is_empty());
         if let Some(key) = key.filter(|_| app.applies(context, binding.action)) {
             let place = if is_urgent { 0 } else { hints.len() };

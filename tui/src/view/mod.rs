@@ -12,6 +12,7 @@ mod edits;
 mod form;
 mod home;
 mod import;
+mod inbox;
 mod list;
 mod palette;
 mod quick;
@@ -60,6 +61,7 @@ pub fn draw(app: &App, now: Now, theme: &Theme, frame: &mut Frame<'_>) {
         Some(Layer::Search(search)) => search::draw(app, search, theme, frame, parts.screen),
         Some(Layer::Edits(edits)) => edits::draw(app, edits, now, theme, frame, parts.screen),
         Some(Layer::Conflict(screen)) => conflict::draw(app, screen, theme, frame, parts.screen),
+        Some(Layer::Inbox(inbox)) => inbox::draw(app, inbox, now, theme, frame, parts.screen),
         Some(Layer::Sync(scroll)) => sync::draw(app, *scroll, now, theme, frame, parts.screen),
         Some(Layer::Import(screen)) => import::draw(app, screen, theme, frame, parts.screen),
         Some(Layer::Results(results)) => results::draw(app, results, theme, frame, parts.screen),

@@ -73,6 +73,7 @@ fn overview() -> Overview {
     };
     let house = json!({ "address": "12 Maple Street", "city": "Alder Falls", "year_built": 1968, "bedrooms": 4 });
     Overview {
+        ready_captures: 0,
         overdue: 1,
         today: 0,
         week: 1,

@@ -85,28 +85,10 @@ pub(crate) fn attach(
     to: &AttachTo<'_>,
 ) -> Result<Attached, AttachError> {
     let limit = limit(connection)?;
-    let source = |error| AttachError::Source(file.to_owned(), error);
-    // A pipe is not opened: it may never give a byte.
-    let metadata = std::fs::metadata(file).map_err(source)?;
-    if !metadata.is_file() {
-        return Err(AttachError::NotAFile(file.to_owned()));
-    }
-    let too_large = || AttachError::TooLarge { path: file.to_owned(), limit };
-    if metadata.len() > limit {
-        return Err(too_large());
-    }
-    let facts = bytes::copy_in(db, &mut File::open(file).map_err(source)?, limit).map_err(|error| match error {
-        CopyError::Source(error) => source(error),
-        CopyError::TooLarge => too_large(),
-        CopyError::Store(error) => error.into(),
-    })?;
+    let facts = copy_in(db, file, limit)?;
     let fields = document_fields(file, &facts);
     let document = gate::edit_tx(connection, origin, |tx| -> Result<String, EditError> {
-        // A process that removes old files does so under the same lock. It may have removed these bytes since the copy.
-        if !bytes::is_here(db, &facts.sha256) {
-            return Err(EditError::Refused("the copy of the file was removed meanwhile; attach it again".to_owned()));
-        }
-        note_attached(tx, &facts)?;
+        gate::with_guards_off(tx, |tx| note_here(tx, db, &facts).map_err(EditError::from))?;
         match to {
             AttachTo::NewDocument(given) => {
                 let mut all = fields.clone();
@@ -120,13 +102,38 @@ pub(crate) fn attach(
     Ok(Attached { document, facts })
 }
 
-/// Writes the row of an attached file. A file that the server has need not be sent again.
-fn note_attached(tx: &Transaction<'_>, facts: &FileFacts) -> Result<(), EditError> {
+/// Copies a file into the folder, at most `limit` bytes, and returns what its bytes tell.
+pub(in crate::store) fn copy_in(db: &Path, file: &Path, limit: u64) -> Result<FileFacts, AttachError> {
+    let source = |error| AttachError::Source(file.to_owned(), error);
+    // A pipe is not opened: it may never give a byte.
+    let metadata = std::fs::metadata(file).map_err(source)?;
+    if !metadata.is_file() {
+        return Err(AttachError::NotAFile(file.to_owned()));
+    }
+    let too_large = || AttachError::TooLarge { path: file.to_owned(), limit };
+    if metadata.len() > limit {
+        return Err(too_large());
+    }
+    bytes::copy_in(db, &mut File::open(file).map_err(source)?, limit).map_err(|error| match error {
+        CopyError::Source(error) => source(error),
+        CopyError::TooLarge => too_large(),
+        CopyError::Store(error) => error.into(),
+    })
+}
+
+/// Writes the row of a file that was copied in. A file that the server has need not be sent again.
+pub(in crate::store) fn note_here(tx: &Transaction<'_>, db: &Path, facts: &FileFacts) -> Result<(), StoreError> {
+    // A process that removes old files does so under the same lock. It may have removed these bytes since the copy.
+    if !bytes::is_here(db, &facts.sha256) {
+        return Err(StoreError::Unexpected(
+            "the copy of the file was removed meanwhile; repeat the command".to_owned(),
+        ));
+    }
     let state = match table::state(tx, &facts.sha256)? {
         Some(FileState::Present) => FileState::Present,
         _ => FileState::Waiting,
     };
-    gate::with_guards_off(tx, |tx| table::set_here(tx, facts, state).map_err(EditError::from))
+    table::set_here(tx, facts, state)
 }
 
 /// The fields of a document that tell of its file.

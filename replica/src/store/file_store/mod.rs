@@ -3,6 +3,7 @@
 //!
 //! - [`bytes`]: the folder. Bytes stand there under their hash before a row says so.
 //! - [`table`]: the rows. [`list`]: rows with the documents that name them. [`attach`]: a new file and its document, as an edit.
+//! - [`texts`]: what the server has read in them.
 //! - [`upload`]: which edits wait for the upload of a file. [`upkeep`]: brings rows and folder together, removes old files.
 
 pub(crate) mod attach;
@@ -10,5 +11,6 @@ pub(crate) mod bytes;
 pub(crate) mod list;
 pub(crate) mod retry;
 pub(crate) mod table;
+pub(crate) mod texts;
 pub(crate) mod upkeep;
 pub(crate) mod upload;

@@ -93,7 +93,7 @@ pub(crate) struct DueFile {
 /// The most files that are read at once, of those to send or to fetch.
 const DUE_MAX: i64 = 100;
 
-/// Files whose bytes are here and not yet on the server, and that a document or a waiting edit names: an edit is held until its
+/// Files whose bytes are here and not yet on the server, and that a document, a waiting capture or a waiting edit names: an edit is held until its
 /// file is sent, also when a later edit names another file. Sorted by hash. A refused file is sent again
 /// when a person retries an edit that names it.
 pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<DueFile>, StoreError> {
@@ -103,7 +103,10 @@ pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<DueFile>, StoreEr
              EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = f.sha256)
              OR EXISTS (
                  SELECT 1 FROM edits e
-                 WHERE e.kind = 'document' AND e.state IN ('waiting', 'blocked') AND e.patch ->> '$.file_sha256' = f.sha256))
+                 WHERE e.kind = 'document' AND e.state IN ('waiting', 'blocked') AND e.patch ->> '$.file_sha256' = f.sha256)
+             OR EXISTS (
+                 SELECT 1 FROM captures c, json_each(c.files) j
+                 WHERE c.state = 'waiting' AND j.value = f.sha256))
          OR f.state = 'refused' AND EXISTS (
              SELECT 1 FROM edits e
              WHERE e.kind = 'document' AND e.state = 'waiting' AND e.patch ->> '$.file_sha256' = f.sha256

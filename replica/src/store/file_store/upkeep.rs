@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::{Value, json};
 
 use crate::model::{FileState, LogLevel};
+use crate::store::captures::exchange;
 use crate::store::file_store::bytes::{self, COPY_PREFIX, DOWNLOAD_PREFIX};
 use crate::store::file_store::table;
 use crate::store::{StoreError, gate, log};
@@ -101,6 +102,7 @@ pub(crate) fn note_lost(
 
 fn set_lost(tx: &Transaction<'_>, hash: &str, state: FileState, sentence: &str) -> Result<(), StoreError> {
     table::set_state(tx, hash, state, Some(&message(sentence)))?;
+    exchange::fail_of_file(tx, hash, &message(sentence))?;
     log(tx, LogLevel::Warning, &format!("The file {hash}: {sentence}."))
 }
 
@@ -111,7 +113,8 @@ pub(crate) fn message(sentence: &str) -> Value {
 
 /// Takes over bytes that a crash or a rebuild has left. A file that an unsent edit names may not be on the server.
 fn adopt(tx: &Transaction<'_>, db: &Path, hash: &str) -> Result<(), StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = 'document' AND patch ->> '$.file_sha256' = ?1)";
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = 'document' AND patch ->> '$.file_sha256' = ?1)
+        OR EXISTS (SELECT 1 FROM captures c, json_each(c.files) j WHERE c.state = 'waiting' AND j.value = ?1)";
     let state = match tx.prepare_cached(text)?.query_row([hash], |row| row.get(0))? {
         true => FileState::Waiting,
         false => FileState::Present,
@@ -126,7 +129,9 @@ fn adopt(tx: &Transaction<'_>, db: &Path, hash: &str) -> Result<(), StoreError> 
 fn remove_unnamed(tx: &Transaction<'_>, db: &Path, now: Timestamp) -> Result<usize, StoreError> {
     const NAMED: &str = "(EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = files.sha256)
          OR EXISTS (SELECT 1 FROM edits e WHERE e.kind = 'document'
-             AND files.sha256 IN (e.patch ->> '$.file_sha256', e.base ->> '$.file_sha256')))";
+             AND files.sha256 IN (e.patch ->> '$.file_sha256', e.base ->> '$.file_sha256'))
+         OR EXISTS (SELECT 1 FROM captures c, json_each(c.files) j
+             WHERE c.state IN ('waiting', 'queued', 'running', 'ready') AND j.value = files.sha256))";
     tx.execute(&format!("UPDATE files SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND {NAMED}"), [])?;
     tx.execute(
         &format!(
@@ -138,6 +143,7 @@ fn remove_unnamed(tx: &Transaction<'_>, db: &Path, now: Timestamp) -> Result<usi
         .prepare("DELETE FROM files WHERE unnamed_since <= ?1 RETURNING sha256")?
         .query_map([now.plus_millis(-UNNAMED_MILLIS).to_string()], |row| row.get(0))?
         .collect::<Result<Vec<String>, _>>()?;
+    tx.execute("DELETE FROM file_texts WHERE sha256 NOT IN (SELECT sha256 FROM files)", [])?;
     // Under the lock of the transaction, so that a file that is attached at this moment keeps its bytes.
     removed.iter().try_for_each(|hash| bytes::remove(db, hash))?;
     Ok(removed.len())

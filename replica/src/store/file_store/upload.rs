@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::model::{FileState, LogLevel, ReasonCode};
+use crate::store::captures::exchange;
 use crate::store::edits::outbox;
 use crate::store::file_store::table;
 use crate::store::{StoreError, gate, log};
@@ -42,6 +43,7 @@ pub(crate) fn refused(
         if let Some(limit) = limit {
             set_limit(tx, limit)?;
         }
+        exchange::fail_of_file(tx, sha256, problem)?;
         let edits = tx
             .prepare_cached(
                 "UPDATE edits SET state = 'rejected', reason_code = ?2, reason = ?3, problem = ?4, next_attempt_at = NULL

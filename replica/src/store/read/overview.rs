@@ -9,7 +9,9 @@ use super::days::Days;
 use super::page::rows_between;
 use super::totals::Weeks;
 use super::view::{self, Row, title_or_kind};
+use crate::model::CaptureState;
 use crate::store::StoreError;
+use crate::store::captures::table as captures;
 use crate::store::schema::order;
 use crate::store::schema::worth::worth_sql;
 
@@ -42,6 +44,8 @@ pub struct Overview {
     /// Soonest first: the last 200 entries that ended since the first day (no warranties), and the first 200 that end until the
     /// last day.
     pub expiring: Vec<Expiring>,
+    /// The number of captures whose drafts wait for a person.
+    pub ready_captures: usize,
     /// True when more entries end until the last day than are listed.
     pub is_cut: bool,
     /// The days of the calendar on which an open task is due.
@@ -120,6 +124,7 @@ pub(crate) fn load_overview(connection: &Connection, days: &Days) -> Result<Over
     let mut end_days = days_with(connection, Kind::Document, "expires_on", "", days)?;
     end_days.extend(vehicle_days(connection, days)?);
     Ok(Overview {
+        ready_captures: captures::count(connection, CaptureState::Ready)?,
         overdue,
         today,
         week,

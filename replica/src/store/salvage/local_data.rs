@@ -7,7 +7,7 @@ use super::reader::SalvagedTable;
 use super::user_objects::UserObject;
 
 /// The tables with data that the server cannot send again.
-pub(in crate::store) const LOCAL_TABLES: [&str; 13] = [
+pub(in crate::store) const LOCAL_TABLES: [&str; 14] = [
     "edits",
     "edit_history",
     "_requests",
@@ -20,6 +20,7 @@ pub(in crate::store) const LOCAL_TABLES: [&str; 13] = [
     "_overwritten",
     "_base",
     "_found_changes",
+    "captures",
     "sync_log",
 ];
 

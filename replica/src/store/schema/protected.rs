@@ -2,7 +2,7 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 24] = [
+pub(crate) const TABLES: [&str; 26] = [
     "_schema",
     "_sync",
     "_base",
@@ -26,6 +26,8 @@ pub(crate) const TABLES: [&str; 24] = [
     "edits",
     "edit_history",
     "files",
+    "captures",
+    "file_texts",
     "sync_log",
 ];
 

@@ -130,6 +130,11 @@ fn entry_change<'a>(tx: &Transaction<'_>, kind: Kind, record: &'a str) -> Result
     }
 }
 
+/// Brings the entry of one record up to date, on a connection that fires triggers: something that is no field has changed.
+pub(crate) fn renew_entry(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+    entry_change(tx, kind, id)?.map_or(Ok(()), |change| write_entry(tx, &change))
+}
+
 fn write_entry(tx: &Transaction<'_>, change: &EntryChange<'_>) -> Result<(), StoreError> {
     const INSERT: &str =
         "INSERT INTO search (rowid, kind, record_id, title, body, plain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -223,7 +228,10 @@ fn select_texts(kind: Kind) -> &'static str {
     &all[kind as usize]
 }
 
-/// SQL for the two searched texts of a row: the title, and all other searchable fields.
+/// The field of a document that names its file.
+const FILE: &str = "file_sha256";
+
+/// SQL for the two searched texts of a row: the title; and all other searchable fields, with the text of the file that it names.
 fn text_columns(resource: &Resource, row: &str) -> (String, String) {
     let body = resource
         .searchable()
@@ -231,6 +239,12 @@ fn text_columns(resource: &Resource, row: &str) -> (String, String) {
         .map(|field| format!("coalesce({row}.{} || char(10), '')", field.name))
         .collect::<Vec<_>>()
         .join(" || ");
+    let body = match resource.field(FILE) {
+        None => body,
+        Some(_) => format!(
+            "{body} || coalesce((SELECT ft.text || char(10) FROM file_texts ft WHERE ft.sha256 = {row}.{FILE}), '')"
+        ),
+    };
     (format!("coalesce({row}.{}, '')", resource.title), body)
 }
 
@@ -239,7 +253,8 @@ pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
     let kind = resource.kind.as_str();
     let table = resource.kind.collection();
     let (title, body) = text_columns(resource, "t");
-    let changed = resource.searchable().map(changed).collect::<Vec<_>>().join(" OR ");
+    let file = resource.field(FILE).filter(|field| !resource.searchable().any(|other| other.name == field.name));
+    let changed = resource.searchable().chain(file).map(changed).collect::<Vec<_>>().join(" OR ");
     let old = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id");
     let removed = vec![format!("DELETE FROM search WHERE rowid = (SELECT id {old});"), format!("DELETE {old};")];
     // Another AFTER INSERT trigger sets the id of the profile, before or after this trigger; the table holds the id.

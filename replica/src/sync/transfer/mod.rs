@@ -10,5 +10,5 @@ mod worker;
 
 pub(super) use carry::upload;
 pub(super) use machine::TransferEnd;
-pub(super) use worker::TransferTask;
 pub use worker::fetch_files;
+pub(super) use worker::{Store, TransferTask, send_files};

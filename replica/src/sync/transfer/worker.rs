@@ -56,6 +56,11 @@ impl TransferTask {
         }
     }
 
+    /// Follows the contact: the client while there is contact, and the number of its key.
+    pub(in crate::sync) fn contact(&self) -> watch::Receiver<Option<(Client, u64)>> {
+        self.client.subscribe()
+    }
+
     /// Uses another key from now on.
     pub(in crate::sync) fn use_client(&mut self, client: &Client) {
         self.keys += 1;
@@ -73,20 +78,20 @@ impl Drop for TransferTask {
 
 /// The database of the transfer.
 #[derive(Clone)]
-struct Store {
-    db: PathBuf,
+pub(in crate::sync) struct Store {
+    pub(in crate::sync) db: PathBuf,
     connection: Arc<Mutex<Connection>>,
 }
 
 impl Store {
-    async fn open(db: PathBuf) -> Result<Store, StoreError> {
+    pub(in crate::sync) async fn open(db: PathBuf) -> Result<Store, StoreError> {
         let path = db.clone();
         let connection = runtime::blocking(move || open::read_write(&path)).await?;
         Ok(Store { db, connection: Arc::new(Mutex::new(connection)) })
     }
 
     /// Runs SQL on a thread for blocking work.
-    async fn run<T: Send + 'static>(
+    pub(in crate::sync) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection, &Path) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -222,6 +227,25 @@ async fn step(
         () = tokio::time::sleep_until(wake_at) => {}
     }
     Ok(())
+}
+
+/// Sends all files that wait, in a program that does not sync. The caller bounds the time. Err: the database failed.
+pub(in crate::sync) async fn send_files(store: &Store, client: &Client) -> Result<(), StoreError> {
+    let (start, mut transfer) = (Instant::now(), Transfer::new(Uuid::new_v4().as_u128() as u64));
+    loop {
+        let (up, _) = store.due().await?;
+        match transfer.next(since(start), &up, &[]) {
+            Next::Idle => return Ok(()),
+            Next::WaitUntil(at) => {
+                tokio::time::sleep_until(start + Duration::from_millis(at.max(0).unsigned_abs())).await;
+            }
+            Next::Carry(direction, hash) => {
+                let end = store.carry(client, direction, hash).await?;
+                let verdict = transfer.ended(since(start), direction, hash, end);
+                store.record(direction, hash.to_owned(), verdict).await?;
+            }
+        }
+    }
 }
 
 fn since(start: Instant) -> Millis {

@@ -213,6 +213,12 @@ pub(in crate::sync) fn record(response: &HttpResponse) -> Result<Option<Map<Stri
     success::<SingleResponse<Map<String, Value>>>(response).map(|one| Some(one.data))
 }
 
+/// The entries of a list page, and whether there are more.
+pub(in crate::sync) fn page(response: &HttpResponse) -> Result<(Vec<Value>, bool), Failure> {
+    let page: ListResponse<Value> = success(response)?;
+    Ok((page.data, page.meta.page.is_some_and(|page| page.has_more)))
+}
+
 /// The data of a successful response.
 pub(in crate::sync) fn data<T: DeserializeOwned>(response: &HttpResponse) -> Result<T, Failure> {
     /// `{ data, meta }`.

@@ -144,6 +144,7 @@ fn each_table_is_local_or_from_server() {
         "_blocked",
         // Documents name the files again, and bytes beside the database are found again.
         "files",
+        "file_texts",
     ];
     for table in schema::protected::TABLES {
         assert_ne!(

@@ -1,0 +1,48 @@
+//! The part of [`Replica`] for captures: photos and papers from which the server makes drafts. Must not hold SQL.
+
+use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
+
+use crate::model::CaptureState;
+use crate::store::StoreError;
+use crate::store::captures::accept::{self, Acceptance};
+use crate::store::captures::make::{self, NewCapture};
+use crate::store::captures::table::{self, Capture};
+use crate::store::edits::EditError;
+use crate::store::file_store::attach::AttachError;
+use crate::{Replica, notification};
+
+impl Replica {
+    /// Copies the files beside the database and notes the capture; returns its id. Both are on the disk when the call returns,
+    /// and are sent when a server answers.
+    pub fn capture(&self, new: &NewCapture, now: Timestamp) -> Result<String, AttachError> {
+        let id = make::capture(&mut *self.write_connection()?, &self.db, new, now)?;
+        notification::notify(&self.db);
+        Ok(id)
+    }
+
+    /// The captures, the newest first.
+    pub fn captures(&self) -> Result<Vec<Capture>, StoreError> {
+        table::list(&self.connection.borrow())
+    }
+
+    /// One capture by its whole id. None: no such capture.
+    pub fn capture_by_id(&self, id: &str) -> Result<Option<Capture>, StoreError> {
+        table::one(&self.connection.borrow(), id)
+    }
+
+    /// The number of captures whose drafts wait for a person.
+    pub fn ready_captures(&self) -> Result<usize, StoreError> {
+        table::count(&self.connection.borrow(), CaptureState::Ready)
+    }
+
+    /// Makes edits of the drafts of a capture, and returns the record. The server learns of it when it has the record.
+    pub fn accept_capture(&self, id: &str, wish: &Acceptance) -> Result<(Kind, String), EditError> {
+        self.notify_on_success(accept::accept(&mut *self.write_connection()?, self.origin, id, wish))
+    }
+
+    /// Throws the drafts of a capture away.
+    pub fn discard_capture(&self, id: &str) -> Result<(), EditError> {
+        self.notify_on_success(accept::discard(&mut *self.write_connection()?, id))
+    }
+}

@@ -1,0 +1,311 @@
+//! `capture`, `captures`, `accept`: photos and papers become drafts, and a person decides about them. All of it works without a
+//! server. Must not know how captures reach the server.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use hearth_contract::schema::Kind;
+use hearth_replica::sync::exchange_captures;
+use hearth_replica::{
+    Acceptance, Capture, CapturePurpose, CaptureState, Draft, ID_PREFIX_MIN, NewCapture, Phase, Replica, Table, now,
+};
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::sync_goal::sync_config;
+use super::values::{self, Assignment};
+use super::{attach, lock_holder, output, runtime, signals, text};
+
+/// How long `captures` waits for the server before it shows what is known here.
+const LOOK_TIME: Duration = Duration::from_secs(3);
+
+/// Time between two looks at captures that another process sends.
+const WAIT_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The most characters of the words that were read, beside a value.
+const READ_CHARACTERS_MAX: usize = 40;
+
+/// Arguments of `capture`.
+#[derive(Debug, Args)]
+pub(super) struct CaptureArguments {
+    /// Photos or scans of one thing or one paper, 8 at most
+    #[arg(required = true, value_name = "PHOTO")]
+    files: Vec<PathBuf>,
+    /// The room of the new item: its name or id
+    #[arg(long, value_name = "ID")]
+    room: Option<String>,
+    /// A note for the new item
+    #[arg(long)]
+    note: Option<String>,
+    /// The item or vehicle that the papers are about [default: the photos show a new thing]
+    #[arg(long = "for", value_name = "ID", conflicts_with_all = ["room", "note"])]
+    subject: Option<String>,
+}
+
+impl CaptureArguments {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.open_or_create()?;
+        let room_id = self.room.as_deref().map(|room| room_id(&replica, room)).transpose()?;
+        let subject = self.subject.as_deref().map(|id| values::find_record(&replica, id, false)).transpose()?;
+        let first = self.files.first().cloned().unwrap_or_default();
+        let new = NewCapture { files: self.files, room_id, note: self.note, subject };
+        let id = replica.capture(&new, now()).map_err(|error| attach::attach_failure(&first, error))?;
+        if context.json {
+            return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
+        }
+        let status = replica.status()?;
+        if status.phase == Phase::Local {
+            output::message("stored on this device; this home has no server that could read it: accept it with --set");
+        } else if status.daemon_pid.is_none() {
+            output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
+        }
+        Ok(output::line(&id)?)
+    }
+}
+
+fn room_id(replica: &Replica, typed: &str) -> Result<String, Failure> {
+    match values::find_record(replica, typed, false)? {
+        (Kind::Room, id) => Ok(id),
+        (kind, _) => Err(Failure::new(Exit::Usage, format!("{} is a {kind}, and no room", text::one_line(typed)))
+            .hint("hearth-replica list rooms")),
+    }
+}
+
+/// Arguments of `captures`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Captures {
+    /// Show the drafts of one capture: its id, or the beginning of it
+    id: Option<String>,
+    #[command(subcommand)]
+    decision: Option<CaptureDecision>,
+}
+
+#[derive(Debug, Subcommand)]
+enum CaptureDecision {
+    /// Throw the drafts of a capture away
+    Discard {
+        /// The capture: its id, or the beginning of it
+        id: String,
+    },
+}
+
+impl Captures {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        if let Some(CaptureDecision::Discard { id }) = self.decision {
+            let replica = context.open_or_create()?;
+            let id = find(&replica, &id)?.id;
+            replica.discard_capture(&id)?;
+            return match context.json {
+                true => Ok(output::json(&capture_json(&find(&replica, &id)?))?),
+                false => Ok(output::message("discarded")),
+            };
+        }
+        let replica = context.open_existing()?;
+        look(context, &replica);
+        match self.id {
+            Some(id) => show(context, &find(&replica, &id)?),
+            None => list(context, &replica.captures()?),
+        }
+    }
+}
+
+/// Reads the server's list, if the server answers soon and no other process does it.
+fn look(context: &Context, replica: &Replica) {
+    let is_reading = |capture: &Capture| capture.state.is_open();
+    if !replica.captures().is_ok_and(|all| all.iter().any(is_reading)) {
+        return;
+    }
+    let (Ok(config), Ok(Some(lock))) = (sync_config(context), lock_holder::try_lock(&context.profile.db)) else {
+        return;
+    };
+    drop(runtime::block_on(signals::run_within(LOOK_TIME, exchange_captures(&config, &lock))));
+}
+
+/// Sends the captures that wait, until the deadline. The failure says how many are left.
+pub(super) fn finish(context: &Context, replica: &Replica, deadline: Instant) -> Result<(), Failure> {
+    let waits = || -> Result<i64, Failure> {
+        let waiting = replica.captures()?.iter().filter(|capture| capture.state == CaptureState::Waiting).count();
+        Ok(i64::try_from(waiting).unwrap_or(i64::MAX))
+    };
+    let time_left = || deadline.saturating_duration_since(Instant::now());
+    let limit = if waits()? > 0 { time_left() } else { time_left().min(LOOK_TIME) };
+    match lock_holder::try_lock(&context.profile.db)? {
+        Some(lock) => {
+            let config = sync_config(context)?;
+            // What cannot be sent now is counted below.
+            drop(runtime::block_on(signals::run_within(limit, exchange_captures(&config, &lock)))?);
+        }
+        None => {
+            while waits()? > 0 && !time_left().is_zero() {
+                signals::check_stop()?;
+                std::thread::sleep(WAIT_INTERVAL);
+            }
+        }
+    }
+    match waits()? {
+        0 => Ok(()),
+        left => {
+            Err(Failure::new(Exit::StillWaiting, format!("in step; {} still to send", text::count(left, "capture")))
+                .hint("hearth-replica captures"))
+        }
+    }
+}
+
+/// The capture whose id begins with the typed text.
+fn find(replica: &Replica, typed: &str) -> Result<Capture, Failure> {
+    let typed = typed.to_ascii_lowercase();
+    let mut found = replica.captures()?;
+    found.retain(|capture| capture.id.starts_with(&typed) && (typed.len() >= ID_PREFIX_MIN || capture.id == typed));
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(Failure::new(
+            Exit::NotFound,
+            format!("there is no capture whose id begins with {}", text::one_line(&typed)),
+        )
+        .hint("hearth-replica captures")),
+        number => Err(Failure::new(Exit::Usage, format!("the ids of {number} captures begin so"))
+            .hint("hearth-replica captures; then give more of the id")),
+    }
+}
+
+fn list(context: &Context, captures: &[Capture]) -> Result<(), Failure> {
+    if context.json {
+        return Ok(output::json(&captures.iter().map(capture_json).collect())?);
+    }
+    if captures.is_empty() {
+        output::message("there are no captures; hearth-replica capture PHOTO makes one");
+        return Ok(());
+    }
+    let columns = ["id", "state", "purpose", "what", "made", "problem"].map(str::to_owned).to_vec();
+    let row = |capture: &Capture| {
+        vec![
+            capture.id.as_str().into(),
+            capture.state.into(),
+            capture.purpose.into(),
+            capture.title().into(),
+            capture.created_at.as_str().into(),
+            capture.why().into(),
+        ]
+    };
+    output::table(&Table { columns, rows: captures.iter().map(row).collect() })?;
+    if let Some(ready) = captures.iter().find(|capture| capture.state == CaptureState::Ready) {
+        output::next_step(&format!("hearth-replica captures {}", ready.id));
+    }
+    Ok(())
+}
+
+fn show(context: &Context, capture: &Capture) -> Result<(), Failure> {
+    if context.json {
+        return Ok(output::json(&capture_json(capture))?);
+    }
+    output::line(&text::one_line(&format!("{}  {}  {}", capture.id, capture.state, capture.title())))?;
+    if let Some(why) = capture.why() {
+        output::line(&text::one_line(why))?;
+    }
+    for draft in &capture.drafts {
+        show_draft(draft)?;
+    }
+    if capture.state.is_open() {
+        output::next_step(&format!("hearth-replica accept {}, or captures discard {}", capture.id, capture.id));
+    }
+    Ok(())
+}
+
+fn show_draft(draft: &Draft) -> Result<(), Failure> {
+    let change = draft.id.as_ref().map_or("new".to_owned(), |id| format!("change of {id}"));
+    output::line("")?;
+    output::line(&text::one_line(&format!("{}: {change} {}, by {}", draft.name, draft.kind, draft.source)))?;
+    for found in &draft.matches {
+        let word = |name: &str| found[name].as_str().unwrap_or_default();
+        output::line(&text::one_line(&format!(
+            "perhaps {} {} {}: {}",
+            word("type"),
+            word("id"),
+            word("name"),
+            word("why")
+        )))?;
+    }
+    let columns = ["field", "value", "confidence", "from", "read"].map(str::to_owned).to_vec();
+    let row = |(field, value): (&String, &Value)| {
+        let (from, read) = draft.source_of(field);
+        let read: String = read.chars().take(READ_CHARACTERS_MAX).collect();
+        vec![field.as_str().into(), value.clone(), draft.confidence(field).into(), from.into(), read.into()]
+    };
+    Ok(output::table(&Table { columns, rows: draft.fields.iter().map(row).collect() })?)
+}
+
+/// Arguments of `accept`.
+#[derive(Debug, Args)]
+pub(super) struct Accept {
+    /// The capture: its id, or the beginning of it
+    id: String,
+    /// The draft to take [default: the item or vehicle; without one, the documents]
+    #[arg(long, value_name = "NAME")]
+    draft: Option<String>,
+    /// Take this field alone; repeat it for more [default: all fields of the draft]
+    #[arg(long = "field", value_name = "F")]
+    fields: Vec<String>,
+    /// A value that comes before that of the draft
+    #[arg(long, value_name = "F=V")]
+    set: Vec<Assignment>,
+    /// The record that gets the values, instead of a new one
+    #[arg(long, value_name = "RECORD")]
+    into: Option<String>,
+}
+
+impl Accept {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.open_or_create()?;
+        let capture = find(&replica, &self.id)?;
+        let draft = capture.draft(self.draft.as_deref());
+        let into = self.into.as_deref().map(|record| values::find_record(&replica, record, false)).transpose()?;
+        let kind = draft.map_or_else(
+            || match (&into, capture.purpose) {
+                (Some((kind, _)), _) => *kind,
+                (None, CapturePurpose::SmartAdd) => Kind::Inventory,
+                (None, CapturePurpose::Extract) => Kind::Document,
+            },
+            |draft| draft.kind,
+        );
+        for name in &self.fields {
+            if draft.is_none_or(|draft| !draft.fields.contains_key(name)) {
+                return Err(Failure::new(Exit::Usage, format!("the draft has no field {}", text::one_line(name)))
+                    .hint(format!("hearth-replica captures {}", capture.id)));
+            }
+        }
+        let present = draft.map(|draft| draft.fields.clone()).unwrap_or_default();
+        let set = values::fields_to_update(&replica, kind, &self.set, &present)?;
+        let only = (!self.fields.is_empty()).then_some(self.fields);
+        let accepted = replica.accept_capture(&capture.id, &Acceptance { draft: self.draft, only, set, into });
+        let (kind, id) = accepted.map_err(|error| {
+            let next =
+                format!("hearth-replica captures {}; --set FIELD=VALUE gives a value that is missing", capture.id);
+            Failure::from(error).hint(next)
+        })?;
+        match context.json {
+            true => Ok(output::json(&json!({ "capture": capture.id, "kind": kind.as_str(), "id": id }))?),
+            false => Ok(output::line(&id)?),
+        }
+    }
+}
+
+fn capture_json(capture: &Capture) -> Value {
+    let record =
+        |record: &Option<(Kind, String)>| record.as_ref().map(|(kind, id)| json!({ "type": kind.as_str(), "id": id }));
+    let draft = |draft: &Draft| {
+        json!({
+            "name": draft.name, "source": draft.source, "type": draft.kind.as_str(), "id": draft.id, "fields": draft.fields,
+            "evidence": draft.evidence, "matches": draft.matches,
+        })
+    };
+    json!({
+        "id": capture.id, "server_id": capture.server_id, "purpose": capture.purpose, "state": capture.state,
+        "unsent": capture.is_unsent, "files": capture.files, "room_id": capture.room_id, "note": capture.note,
+        "subject": record(&capture.subject), "created_at": capture.created_at,
+        "drafts": capture.drafts.iter().map(draft).collect::<Vec<_>>(), "problem": capture.problem,
+        "accepted": record(&capture.accepted),
+    })
+}

@@ -1,0 +1,244 @@
+//! Ends a capture: a person accepts its drafts, which become ordinary edits, or throws the drafts away. The server learns of it
+//! later. Must not know requests.
+
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
+
+use super::table::{self, Capture, Draft};
+use crate::model::{CapturePurpose, CaptureState, Origin};
+use crate::store::edits::{self, EditError};
+use crate::store::{StoreError, gate, rows};
+
+/// What a person takes from a capture.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Acceptance {
+    /// The name of the draft. None: the first draft of an item or a vehicle, else all drafts of documents.
+    pub draft: Option<String>,
+    /// The fields that are taken. None: all.
+    pub only: Option<Vec<String>>,
+    /// Values of the person, which come before the draft's.
+    pub set: Fields,
+    /// The record that gets the values, instead of a new one. Its own values stay, unless `only` or `set` names the field.
+    pub into: Option<(Kind, String)>,
+}
+
+/// Makes the edits, and returns the record: its kind and id. Error: the capture has ended, has no such draft, or a value is wrong.
+pub(crate) fn accept(
+    connection: &mut Connection,
+    origin: Origin,
+    id: &str,
+    wish: &Acceptance,
+) -> Result<(Kind, String), EditError> {
+    gate::edit_tx(connection, origin, |tx| {
+        let capture = table::one(tx, id)?.ok_or(EditError::NotFound)?;
+        if !capture.state.is_open() {
+            return refuse(format!("this capture is {} already", capture.state));
+        }
+        let record = match main_draft(&capture, wish)? {
+            Some(draft) if draft.kind == Kind::Document => take_document(tx, &capture, &draft, wish, None)?,
+            Some(draft) => take_record(tx, &capture, &draft, wish)?,
+            None => take_documents(tx, &capture, wish, capture.subject.as_ref())?
+                .ok_or_else(|| EditError::Refused("this capture has no files any more".to_owned()))?,
+        };
+        end(tx, id, CaptureState::Accepted, Some(&record))?;
+        Ok(record)
+    })
+}
+
+/// Throws the drafts of a capture away. Error: no such capture, or it has ended.
+pub(crate) fn discard(connection: &mut Connection, id: &str) -> Result<(), EditError> {
+    gate::edit_tx(connection, Origin::Cli, |tx| {
+        let capture = table::one(tx, id)?.ok_or(EditError::NotFound)?;
+        // A failed capture is discarded to remove it from the list.
+        if !capture.state.is_open() && capture.state != CaptureState::Failed {
+            return refuse(format!("this capture is {} already", capture.state));
+        }
+        end(tx, id, CaptureState::Discarded, None)
+    })
+}
+
+fn refuse<T>(sentence: String) -> Result<T, EditError> {
+    Err(EditError::Refused(sentence))
+}
+
+/// Writes the end. The server needs to be told, unless it never heard of the capture.
+fn end(tx: &Transaction<'_>, id: &str, state: CaptureState, record: Option<&(Kind, String)>) -> Result<(), EditError> {
+    gate::with_guards_off(tx, |tx| {
+        tx.execute(
+            "UPDATE captures SET state = ?2, accepted_type = ?3, accepted_id = ?4, problem = NULL,
+                 unsent = server_id IS NOT NULL OR attempts > 0 WHERE id = ?1",
+            (id, state, record.map(|(kind, _)| kind.as_str()), record.map(|(_, id)| id)),
+        )?;
+        Ok::<(), EditError>(())
+    })
+}
+
+/// The draft that is taken. None: all drafts of documents.
+fn main_draft(capture: &Capture, wish: &Acceptance) -> Result<Option<Draft>, EditError> {
+    if let Some(name) = &wish.draft {
+        let Some(found) = capture.draft(Some(name)) else {
+            let names: Vec<&str> = capture.drafts.iter().map(|draft| draft.name.as_str()).collect();
+            return refuse(format!("this capture has no draft {name:?}; it has: {}", names.join(", ")));
+        };
+        return Ok(Some(found.clone()));
+    }
+    // Without drafts a person types the values, and the pictures become documents of the new record.
+    let typed = || Draft {
+        name: String::new(),
+        source: String::new(),
+        kind: wish.into.as_ref().map_or(Kind::Inventory, |(kind, _)| *kind),
+        id: None,
+        fields: Fields::new(),
+        evidence: Default::default(),
+        matches: Vec::new(),
+    };
+    Ok(match capture.draft(None) {
+        Some(draft) => Some(draft.clone()),
+        None if capture.purpose == CapturePurpose::SmartAdd => Some(typed()),
+        None => None,
+    })
+}
+
+/// The values that are taken of a draft: its own, without those that this program does not know, and the person's.
+fn values(draft: &Draft, wish: &Acceptance) -> Fields {
+    let is_taken = |name: &String| wish.only.as_ref().is_none_or(|only| only.contains(name));
+    let known = |name: &String| resource(draft.kind).field(name).is_some();
+    let mut fields: Fields =
+        draft.fields.iter().filter(|(name, _)| known(name) && is_taken(name)).map(clone_pair).collect();
+    fields.extend(wish.set.iter().map(clone_pair));
+    fields
+}
+
+fn clone_pair((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
+}
+
+/// A new item or vehicle, or a change of one; and documents of it for the files of the capture.
+fn take_record(
+    tx: &Transaction<'_>,
+    capture: &Capture,
+    draft: &Draft,
+    wish: &Acceptance,
+) -> Result<(Kind, String), EditError> {
+    let mut fields = values(draft, wish);
+    let known_record = wish.into.clone().or_else(|| draft.id.clone().map(|id| (draft.kind, id)));
+    let record = match known_record {
+        Some((kind, _)) if kind != draft.kind => {
+            return refuse(format!("the draft is about a {}, and the record is a {kind}; choose another", draft.kind));
+        }
+        Some((kind, id)) => {
+            if wish.into.is_some() && wish.only.is_none() {
+                let present = rows::load_row(tx, kind, &id)?.ok_or(EditError::NotFound)?;
+                let is_empty = |name: &str| present.fields.get(name).is_none_or(Value::is_null);
+                fields.retain(|name, _| is_empty(name) || wish.set.contains_key(name));
+            }
+            edits::update_in(tx, kind, &id, &fields)?;
+            (kind, id)
+        }
+        None => {
+            if draft.kind == Kind::Inventory {
+                for (name, value) in [("room_id", &capture.room_id), ("notes", &capture.note)] {
+                    if let (Some(value), false) = (value, fields.contains_key(name)) {
+                        fields.insert(name.to_owned(), value.as_str().into());
+                    }
+                }
+            }
+            (draft.kind, edits::create_in(tx, draft.kind, &fields)?)
+        }
+    };
+    take_documents(tx, capture, &Acceptance::default(), Some(&record))?;
+    Ok(record)
+}
+
+/// A document for each file of a capture. Returns the first.
+fn take_documents(
+    tx: &Transaction<'_>,
+    capture: &Capture,
+    wish: &Acceptance,
+    subject: Option<&(Kind, String)>,
+) -> Result<Option<(Kind, String)>, EditError> {
+    let mut first = None;
+    for hash in &capture.files {
+        let of_file =
+            |draft: &&Draft| draft.kind == Kind::Document && draft.fields.get(FILE).is_some_and(|file| file == hash);
+        let draft = capture.drafts.iter().find(of_file).cloned().unwrap_or_else(|| plain_document(hash));
+        let made = take_document(tx, capture, &draft, wish, subject)?;
+        first.get_or_insert(made);
+    }
+    Ok(first)
+}
+
+/// The field of a document that names its file.
+const FILE: &str = "file_sha256";
+
+/// A document of a file of which nothing was read.
+fn plain_document(hash: &str) -> Draft {
+    Draft {
+        name: String::new(),
+        source: String::new(),
+        kind: Kind::Document,
+        id: None,
+        fields: Fields::from_iter([(FILE.to_owned(), hash.into())]),
+        evidence: Default::default(),
+        matches: Vec::new(),
+    }
+}
+
+/// One document of a capture: a new one, or a change of the one that the draft or the person names.
+fn take_document(
+    tx: &Transaction<'_>,
+    capture: &Capture,
+    draft: &Draft,
+    wish: &Acceptance,
+    subject: Option<&(Kind, String)>,
+) -> Result<(Kind, String), EditError> {
+    let mut fields = values(draft, wish);
+    let file = draft.fields.get(FILE).cloned().or_else(|| capture.files.first().map(|hash| hash.as_str().into()));
+    if let Some(file) = file {
+        fields.insert(FILE.to_owned(), file);
+    }
+    if let (Some((kind, id)), false) = (subject.or(capture.subject.as_ref()), fields.contains_key(SUBJECT_ID)) {
+        fields.insert(SUBJECT_TYPE.to_owned(), kind.as_str().into());
+        fields.insert(SUBJECT_ID.to_owned(), id.as_str().into());
+    }
+    add_file_facts(tx, &mut fields)?;
+    let known_record = wish.into.clone().or_else(|| draft.id.clone().map(|id| (Kind::Document, id)));
+    match known_record {
+        Some((Kind::Document, id)) => {
+            edits::update_in(tx, Kind::Document, &id, &fields)?;
+            Ok((Kind::Document, id))
+        }
+        Some((kind, _)) => refuse(format!("the draft is a document, and the record is a {kind}; choose another")),
+        None => {
+            if !fields.contains_key(TITLE) {
+                fields.insert(TITLE.to_owned(), title(tx, subject, capture)?.into());
+            }
+            Ok((Kind::Document, edits::create_in(tx, Kind::Document, &fields)?))
+        }
+    }
+}
+
+const TITLE: &str = "title";
+
+/// The title of a document of which nothing was read: the name of the record that it is about.
+fn title(tx: &Transaction<'_>, subject: Option<&(Kind, String)>, capture: &Capture) -> Result<String, StoreError> {
+    let Some((kind, id)) = subject else { return Ok(capture.title()) };
+    let text = format!("SELECT {} FROM {} WHERE id = ?1", resource(*kind).title, kind.collection());
+    let name: Option<Option<String>> = tx.query_row(&text, [id], |row| row.get(0)).optional()?;
+    Ok(name.flatten().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| capture.title()))
+}
+
+/// Adds size and media type of the file, as far as they are known here.
+fn add_file_facts(tx: &Transaction<'_>, fields: &mut Fields) -> Result<(), StoreError> {
+    let Some(hash) = fields.get(FILE).and_then(Value::as_str) else { return Ok(()) };
+    let text = "SELECT size_bytes, content_type FROM files WHERE sha256 = ?1";
+    let found: Option<(Option<i64>, Option<String>)> =
+        tx.query_row(text, [hash], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((size, media)) = found else { return Ok(()) };
+    fields.extend(size.map(|size| ("size_bytes".to_owned(), size.into())));
+    fields.extend(media.map(|media| ("content_type".to_owned(), media.into())));
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Captures: what is sent when, what the server's list changes, and where the text of a file is found.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::*;
+use crate::model::{CapturePurpose, CaptureState, Origin};
+use crate::store::captures::accept::{Acceptance, accept, discard};
+use crate::store::captures::exchange::{self, News};
+use crate::store::captures::listed::{self, Listed};
+use crate::store::captures::make::{NewCapture, capture};
+use crate::store::captures::table;
+use crate::store::file_store::table::to_upload;
+use crate::store::file_store::texts::{self, TextAnswer};
+use crate::store::file_store::upload::{refused, uploaded};
+use crate::store::gate;
+
+impl Scene {
+    /// A capture of one file; its id.
+    fn captures(&mut self, content: &[u8]) -> String {
+        let file = self.directory.join("photo.txt");
+        fs::write(&file, content).unwrap();
+        let db = self.directory.join("replica.db");
+        capture(&mut self.db, &db, &NewCapture { files: vec![file], ..NewCapture::default() }, at(0)).unwrap()
+    }
+
+    fn news(&self) -> Vec<News> {
+        exchange::unsent(&self.db).unwrap().into_iter().map(|unsent| unsent.news).collect()
+    }
+
+    fn hears(&mut self, jobs: serde_json::Value) -> bool {
+        let jobs = jobs.as_array().unwrap().clone();
+        let listed = Listed { purpose: CapturePurpose::SmartAdd, jobs, is_whole: true };
+        listed::take(&mut self.db, &listed, at(0)).unwrap()
+    }
+
+    fn capture_state(&self, id: &str) -> CaptureState {
+        table::one(&self.db, id).unwrap().unwrap().state
+    }
+
+    fn file(&self) -> String {
+        self.one("SELECT sha256 FROM files")
+    }
+}
+
+/// A job as the server lists it.
+fn job(status: &str, file: &str) -> serde_json::Value {
+    let drafts = json!([{ "name": "item", "source": "reader", "type": "inventory", "fields": { "name": "Drill" } }]);
+    json!({ "id": "s1", "status": status, "files": [file], "created_at": "2026-01-01T00:00:00.000Z", "drafts": drafts })
+}
+
+#[test]
+fn capture_is_sent_after_its_file_and_with_one_key() {
+    let mut scene = Scene::with_task_at_present();
+    let id = scene.captures(b"a plate");
+    let hash = scene.file();
+    assert_eq!(to_upload(&scene.db).unwrap().len(), 1);
+    assert!(scene.news().is_empty(), "the file comes first");
+    uploaded(&mut scene.db, &hash).unwrap();
+    let first = scene.news();
+    exchange::begin_attempt(&mut scene.db, &id).unwrap();
+    assert_eq!(scene.news(), first, "a retry sends the same key and body");
+    exchange::made(&mut scene.db, &id, "s1").unwrap();
+    assert!(scene.news().is_empty());
+    assert!(listed::is_reading(&scene.db).unwrap());
+    assert!(scene.hears(json!([job("ready", &hash)])));
+    assert_eq!(scene.capture_state(&id), CaptureState::Ready);
+    assert!(!scene.hears(json!([job("ready", &hash)])), "the same list is no news");
+    assert!(scene.hears(json!([])));
+    assert_eq!(scene.capture_state(&id), CaptureState::Expired);
+}
+
+#[test]
+fn acceptance_is_told_when_the_server_has_the_record() {
+    let mut scene = Scene::with_task_at_present();
+    let id = scene.captures(b"a plate");
+    let hash = scene.file();
+    uploaded(&mut scene.db, &hash).unwrap();
+    exchange::made(&mut scene.db, &id, "s1").unwrap();
+    scene.hears(json!([job("ready", &hash)]));
+    let (_, item) = accept(&mut scene.db, Origin::Cli, &id, &Acceptance::default()).unwrap();
+    assert_eq!(
+        scene.one("SELECT i.name || d.title FROM inventory i JOIN documents d ON d.subject_id = i.id"),
+        "DrillDrill"
+    );
+    assert!(scene.news().is_empty(), "the server does not have the item");
+    scene.hears(json!([job("ready", &hash)]));
+    assert_eq!(scene.capture_state(&id), CaptureState::Accepted, "a decision that the server does not know stays");
+    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("DELETE FROM edits WHERE record_id = ?1", [&item])?)).unwrap();
+    let body = json!({ "type": "inventory", "id": item }).to_string();
+    assert_eq!(scene.news(), [News::Accepted { server_id: "s1".to_owned(), body }]);
+    exchange::known(&mut scene.db, &id).unwrap();
+    assert!(scene.news().is_empty());
+}
+
+#[test]
+fn discarded_capture_that_may_be_on_the_server_is_discarded_there() {
+    let mut scene = Scene::with_task_at_present();
+    let (never, once) = (scene.captures(b"a plate"), scene.captures(b"another"));
+    exchange::begin_attempt(&mut scene.db, &once).unwrap();
+    for hash in to_upload(&scene.db).unwrap() {
+        uploaded(&mut scene.db, &hash.sha256).unwrap();
+    }
+    for id in [&never, &once] {
+        discard(&mut scene.db, id).unwrap();
+    }
+    assert!(matches!(scene.news()[..], [News::New { .. }]), "the same key gives the id of the job, if there is one");
+    exchange::made(&mut scene.db, &once, "s2").unwrap();
+    assert_eq!(scene.news(), [News::Discarded { server_id: "s2".to_owned() }]);
+}
+
+#[test]
+fn capture_fails_with_its_file() {
+    let mut scene = Scene::with_task_at_present();
+    let id = scene.captures(b"a plate");
+    let (hash, problem) = (scene.file(), json!({ "type": "payload_too_large", "message": "It is too large." }));
+    refused(&mut scene.db, &hash, crate::model::ReasonCode::Refused, "too large", &problem, None).unwrap();
+    let failed = table::one(&scene.db, &id).unwrap().unwrap();
+    assert_eq!((failed.state, failed.why()), (CaptureState::Failed, Some("It is too large.")));
+}
+
+#[test]
+fn text_of_a_file_is_found_below_the_title_of_its_document() {
+    let mut scene = Scene::with_task_at_present();
+    let hash = "a".repeat(64);
+    let id = "0190a3b0-0000-7000-8000-0000000000d1";
+    let payload = json!({ "title": "Receipt", "file_sha256": hash, "size_bytes": 9, "content_type": "image/jpeg" });
+    scene.hear(vec![event(9, "created", "document", id, payload)]);
+    assert_eq!(texts::due(&scene.db, at(0)).unwrap(), [hash.clone()]);
+    texts::answered(&mut scene.db, &hash, &TextAnswer::Waiting, at(0)).unwrap();
+    assert!(texts::due(&scene.db, at(0)).unwrap().is_empty());
+    assert_eq!(texts::due(&scene.db, at(60_000)).unwrap(), [hash.clone()]);
+    texts::answered(&mut scene.db, &hash, &TextAnswer::Read("ein Klavier".to_owned()), at(0)).unwrap();
+    assert!(texts::due(&scene.db, at(i64::from(i32::MAX))).unwrap().is_empty());
+    assert_eq!(scene.one("SELECT record_id FROM search WHERE search MATCH 'klavier'"), id);
+    assert!(crate::store::schema::search::is_complete(&scene.db).unwrap());
+}

@@ -1,0 +1,159 @@
+//! Draws the inbox: the captures with their state; or one draft with field, value and why. Must not decide about a capture.
+
+use hearth_contract::schema::Kind;
+use hearth_replica::{Capture, CaptureState};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::theme::Theme;
+use super::widgets::{inset, padded, rows, scroll_bar};
+use crate::app::App;
+use crate::keys::{Action, Context};
+use crate::now::Now;
+use crate::state::inbox::{Inbox, OpenCapture};
+use crate::words::glyphs::{Sign, Tone};
+use crate::words::sanitize::{clean_line, fit};
+use crate::words::{Names, age, field_label, shown_value, singular};
+
+/// The columns of the state.
+const STATE_COLUMNS: usize = 13;
+/// The columns of the age.
+const AGE_COLUMNS: usize = 7;
+/// The most columns of the field names.
+const LABEL_COLUMNS_MAX: usize = 18;
+/// From this number of columns a line tells why, beside the value.
+const WHY_FROM_COLUMNS: usize = 50;
+
+pub(super) fn draw(app: &App, inbox: &Inbox, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    match &inbox.open {
+        Some(open) => draw_open(app, inbox, open, theme, frame, area),
+        None => draw_list(app, inbox, now, theme, frame, area),
+    }
+}
+
+fn draw_list(app: &App, inbox: &Inbox, now: Now, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let inner = inset(area);
+    let columns = usize::from(inner.width);
+    let ready = inbox.captures.iter().filter(|capture| capture.state == CaptureState::Ready).count();
+    let heading = match (inbox.is_loaded, inbox.captures.len(), ready) {
+        (false, ..) => String::new(),
+        (true, 0, _) => "No drafts wait. hearth-replica capture PHOTO makes some.".to_owned(),
+        (true, _, 1) => "1 capture waits for your decision".to_owned(),
+        (true, _, ready) => format!("{ready} captures wait for your decision"),
+    };
+    let below = heading_and_rest(app, theme, frame, inner, &heading);
+    let list = Rect { height: below.height.saturating_sub(2), ..below };
+    let top = (inbox.selected + 1).saturating_sub(usize::from(list.height).max(1));
+    for (row, (index, capture)) in rows(list).zip(inbox.captures.iter().enumerate().skip(top)) {
+        let is_selected = index == inbox.selected;
+        let (sign, word, tone) = look(capture);
+        let state = padded(app, &format!("{} {word}", sign.text(app.setup.ascii)), STATE_COLUMNS, false);
+        let title = padded(app, &capture.title(), columns.saturating_sub(STATE_COLUMNS + AGE_COLUMNS + 2), false);
+        let old = padded(app, &age(now, &capture.created_at), AGE_COLUMNS, true);
+        let style = if is_selected { Default::default() } else { theme.tone(tone) };
+        let spans = vec![Span::styled(state, style), Span::raw(" "), Span::raw(title), Span::raw(old)];
+        frame.render_widget(Line::from(spans), row);
+        if is_selected {
+            frame.buffer_mut().set_style(row, theme.selected());
+        }
+    }
+    scroll_bar(app, theme, frame, Rect { width: list.width + 1, ..list }, top, inbox.captures.len());
+    let why = inbox.current().and_then(Capture::why).map(clean_line).unwrap_or_default();
+    let last = Rect { y: list.y + list.height, height: below.height - list.height, ..below };
+    for (row, text) in rows(last).skip(1).zip([why]) {
+        let text = fit(&text, columns, Sign::Cut.text(app.setup.ascii));
+        frame.render_widget(Span::styled(text, theme.tone(Tone::Notice)), row);
+    }
+}
+
+/// Draws a heading, and returns the area under it. A small screen has no heading.
+fn heading_and_rest(app: &App, theme: &Theme, frame: &mut Frame<'_>, inner: Rect, heading: &str) -> Rect {
+    let above = if inner.height < 6 { 0 } else { 2 };
+    if above > 0 {
+        let text = fit(heading, inner.width.into(), Sign::Cut.text(app.setup.ascii));
+        frame.render_widget(Span::styled(text, theme.quiet()), inner);
+    }
+    Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner }
+}
+
+fn look(capture: &Capture) -> (Sign, &'static str, Tone) {
+    match capture.state {
+        CaptureState::Waiting => (Sign::Waiting, "not sent", Tone::Notice),
+        CaptureState::Queued | CaptureState::Running => (Sign::Working, "is read", Tone::Notice),
+        CaptureState::Ready => (Sign::NeedsYou, "decide", Tone::Alarm),
+        CaptureState::Failed => (Sign::Fault, "failed", Tone::Alarm),
+        CaptureState::Accepted | CaptureState::Discarded | CaptureState::Expired => {
+            (Sign::Done, capture.state.as_str(), Tone::Quiet)
+        }
+    }
+}
+
+fn draw_open(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let inner = inset(area);
+    let (Some(capture), Some(draft)) = (inbox.current(), inbox.draft()) else { return };
+    let what = match (&draft.id, draft.kind) {
+        (Some(_), kind) => format!("Change of the {}", singular(kind)),
+        (None, Kind::Document) => "Document".to_owned(),
+        (None, kind) => format!("New {}", singular(kind)),
+    };
+    let number = match capture.drafts.len() {
+        1 => String::new(),
+        all => format!(", draft {} of {all}", open.draft + 1),
+    };
+    let twin = draft.matches.first().and_then(|found| found["name"].as_str());
+    let twin = twin.map(|name| format!("; perhaps you have it: {}", clean_line(name))).unwrap_or_default();
+    let below = heading_and_rest(app, theme, frame, inner, &format!("{what} by the {}{number}{twin}", draft.source));
+    let fields = inbox.fields();
+    let list = Rect { height: below.height.saturating_sub(3).max(1), ..below };
+    let top = (open.selected + 1).saturating_sub(usize::from(list.height));
+    for (row, (index, (name, value))) in rows(list).zip(fields.iter().enumerate().skip(top)) {
+        let is_taken = !open.left_out.contains(*name);
+        let columns = usize::from(row.width);
+        let why_columns = if columns < WHY_FROM_COLUMNS { 0 } else { columns / 3 };
+        let label_columns = LABEL_COLUMNS_MAX.min(columns / 4);
+        let sign = if is_taken { Sign::Done.text(app.setup.ascii) } else { " " };
+        let label = padded(app, &field_label(draft.kind, name), label_columns, false);
+        let shown = shown_value(draft.kind, name, Some(value), &Names::new(), app.units(), app.setup.ascii);
+        let shown = padded(app, &shown, columns.saturating_sub(label_columns + why_columns + 4), false);
+        let why = if why_columns > 0 { padded(app, &why(inbox, name), why_columns, false) } else { String::new() };
+        let tone = if draft.confidence(name) == "certain" { Tone::Good } else { Tone::Notice };
+        let is_selected = index == open.selected;
+        let plain = is_selected || !is_taken;
+        let spans = vec![
+            Span::raw(format!("{sign} ")),
+            Span::styled(label + " ", if is_selected { Default::default() } else { theme.quiet() }),
+            Span::styled(shown + " ", if is_taken { Default::default() } else { theme.quiet() }),
+            Span::styled(why, if plain { Default::default() } else { theme.tone(tone) }),
+        ];
+        frame.render_widget(Line::from(spans), row);
+        if is_selected {
+            frame.buffer_mut().set_style(row, theme.selected());
+        }
+    }
+    scroll_bar(app, theme, frame, Rect { width: list.width + 1, ..list }, top, fields.len());
+    let used = u16::try_from(fields.len() - top.min(fields.len())).unwrap_or(u16::MAX).min(list.height);
+    let last = Rect { y: list.y + used, height: below.height - used, ..below };
+    let full = fields.get(open.selected).map(|(name, _)| why(inbox, name)).unwrap_or_default();
+    let key = |action| app.setup.keys.key_of(Context::Inbox, action).unwrap_or("?");
+    let advice = format!("{} accepts what is marked, {} leaves a field out.", key(Action::Save), key(Action::Mark));
+    for (row, (text, tone)) in rows(last).skip(1).zip([(full, Tone::Plain), (advice, Tone::Quiet)]) {
+        let text = fit(&text, row.width.into(), Sign::Cut.text(app.setup.ascii));
+        frame.render_widget(Span::styled(text, theme.tone(tone)), row);
+    }
+}
+
+/// Why a draft proposes a value: how sure it is, where it was found, and the words that were read.
+fn why(inbox: &Inbox, field: &str) -> String {
+    let Some(draft) = inbox.draft() else { return String::new() };
+    let (from, read) = draft.source_of(field);
+    let from = match from {
+        "" => String::new(),
+        "home" => ", from this home".to_owned(),
+        "equation" => ", the sums agree".to_owned(),
+        from => format!(", in the {from}"),
+    };
+    let read = clean_line(read);
+    let read = if read.is_empty() { String::new() } else { format!(": {read}") };
+    format!("{}{from}{read}", draft.confidence(field))
+}
