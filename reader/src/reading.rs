@@ -158,6 +158,16 @@ pub struct Position {
 }
 
 impl Area {
+    /// The smallest rectangle around points, inside of the page.
+    pub fn around(points: impl Iterator<Item = (f32, f32)>) -> Area {
+        let start = (1.0_f32, 1.0_f32, 0.0_f32, 0.0_f32);
+        let (left, upper, right, lower) = points.fold(start, |(left, upper, right, lower), (x, y)| {
+            let (x, y) = (x.clamp(0.0, 1.0), y.clamp(0.0, 1.0));
+            (left.min(x), upper.min(y), right.max(x), lower.max(y))
+        });
+        Area { x: left, y: upper, w: (right - left).max(0.0), h: (lower - upper).max(0.0) }
+    }
+
     /// The area on the page after the page was turned.
     pub fn turned(self, turn: Turn) -> Area {
         let Area { x, y, w, h } = self;

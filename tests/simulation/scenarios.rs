@@ -103,7 +103,7 @@ pub const SCENARIOS: [Scenario; 9] = [
     Scenario {
         name: "a replica that is away for longer than the retention time",
         retention: Some(15),
-        expected_trace: &[": 410", "&fields=id,rev"],
+        expected_trace: &[": 410", "/v1/deletions?"],
         beginning: &[],
         actions: &[
             (500, Action::Person(0)),

@@ -8,7 +8,7 @@ use image::{GrayImage, RgbImage};
 use rxing::helpers::detect_multiple_in_luma_with_hints;
 use rxing::{BarcodeFormat, DecodeHints, RXingResult};
 
-use super::{around, picture};
+use super::picture;
 use crate::reading::{Area, Code, CodeFormat};
 
 /// The longer side of the picture, in pixels, at most. Other sizes are parts of it.
@@ -194,7 +194,7 @@ fn area(read: &RXingResult, (width, height): (u32, u32)) -> Area {
         (last.0 - first.0).hypot(last.1 - first.1) * LINEAR_HEIGHT / 2.0
     };
     let corners = points.iter().flat_map(|(x, y)| [(x - grow, y - grow), (x + grow, y + grow)]);
-    around(corners.map(|(x, y)| (x / width, y / height)))
+    Area::around(corners.map(|(x, y)| (x / width, y / height)))
 }
 
 #[cfg(test)]

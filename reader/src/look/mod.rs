@@ -18,7 +18,7 @@ pub use refusal::Refusal;
 use hearth_contract::media::{MediaType, Sniffer};
 use image::ImageFormat;
 
-use crate::reading::{Area, Page, Reading, TextSource};
+use crate::reading::{Page, Reading, TextSource};
 
 /// Text of a file, in bytes, at most (contract 22).
 pub const TEXT_BYTES_MAX: usize = 2 << 20;
@@ -86,14 +86,4 @@ fn read_text(bytes: &[u8]) -> Result<Reading, Refusal> {
         text_source: TextSource::Stored,
         ..Reading::default()
     })
-}
-
-/// The rectangle around points, inside of the page.
-fn around(points: impl Iterator<Item = (f32, f32)>) -> Area {
-    let start = (1.0_f32, 1.0_f32, 0.0_f32, 0.0_f32);
-    let (left, upper, right, lower) = points.fold(start, |(left, upper, right, lower), (x, y)| {
-        let (x, y) = (x.clamp(0.0, 1.0), y.clamp(0.0, 1.0));
-        (left.min(x), upper.min(y), right.max(x), lower.max(y))
-    });
-    Area { x: left, y: upper, w: (right - left).max(0.0), h: (lower - upper).max(0.0) }
 }

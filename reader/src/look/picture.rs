@@ -6,11 +6,9 @@ use std::io::Cursor;
 use image::imageops::thumbnail;
 use image::{DynamicImage, GrayImage, ImageDecoder, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
 
-use super::Refusal;
+use super::refusal::{PIXELS_MAX, Refusal};
 use crate::reading::Page;
 
-/// Pixels of a picture, at most (contract 22).
-pub(super) const PIXELS_MAX: u64 = 50_000_000;
 /// Memory of one decoder, with the picture, in bytes.
 const MEMORY_MAX: u64 = 256 << 20;
 /// A larger picture is made smaller before it is read. Text of a photo with more pixels is not read better.

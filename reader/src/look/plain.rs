@@ -1,6 +1,6 @@
 //! The words of a plain text. They stand in a grid of characters, so that columns of the text stay columns. Must not know files.
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::reading::{Area, Line, Page, Word};
 
 /// The width of a page in characters, at least.

@@ -8,7 +8,6 @@ use std::time::Duration;
 use hearth_contract::check::Fields;
 use hearth_contract::paths;
 use hearth_contract::schema::Kind;
-use rusqlite::Connection;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -22,7 +21,7 @@ use super::runtime::blocking;
 use super::transfer::{TransferEnd, upload};
 use super::wire::{self, HttpRequest};
 use crate::store::file_store::bytes;
-use crate::store::{StoreError, open, refill};
+use crate::store::{Connection, StoreError, open, refill};
 
 /// Records in one call, at most (contract 7).
 const CALL_RECORDS_MAX: usize = 50;

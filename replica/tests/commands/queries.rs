@@ -54,7 +54,7 @@ fn query_keeps_values_in_each_format() {
     assert_eq!(rows[0], json!({ "bytes": "X'00FF'", "none": null, "words": "a,\"b", "real": 1.5 }));
     assert_eq!(rows[1]["bytes"], "X''");
     let csv = text(&replica(&db, &["query", sql, "--csv"]).stdout);
-    assert_eq!(csv, "bytes,none,words,real\nX'00FF',,\"a,\"\"b\",1.5\nX'',2,,3");
+    assert_eq!(csv, "bytes,none,words,real\nX'00FF',,\"a,\"\"b\",1.5\nX'',2,\"\",3");
     assert!(text(&replica(&db, &["query", sql]).stdout).contains("X'00FF'"));
     assert!(text(&replica(&db, &["query", "--help"]).stdout).contains("X'00FF'"));
     // A result without rows keeps its columns.

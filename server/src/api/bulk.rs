@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::records::{as_of_meta, write_once};
-use super::refill::is_refilling;
+use super::refilling::is_refilling;
 use crate::home::apply::{AsSent, WriteOutcome, WriteResult, not_found};
 use crate::http::bodies::BULK_OPERATIONS_MAX;
 use crate::http::call::Call;

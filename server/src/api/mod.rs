@@ -24,5 +24,6 @@ pub mod once;
 mod projection;
 pub mod records;
 pub mod refill;
+mod refilling;
 pub mod search;
 pub mod stream;

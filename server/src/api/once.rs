@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{Problem, ProblemType};
 
-use super::refill::write_refusal;
+use super::refilling::write_refusal;
 use crate::app::App;
 use crate::home::receipts::{ReceiptLookup, Ticket, find_receipt, is_final};
 use crate::http::call::Call;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::filters::parse_filters;
 use super::projection::Projection;
-use super::refill::write_refusal;
+use super::refilling::write_refusal;
 use crate::home::apply::{CLEARED_MAX, HomeWriter, WriteOutcome, WriteResult, not_found};
 use crate::home::cursor::ListCursor;
 use crate::home::feed::cursor_problem;

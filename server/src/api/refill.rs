@@ -1,7 +1,7 @@
 //! `POST` and `DELETE /v1/refill`: an empty home takes the records of a lost home from a replica (contract 24). Must not know how
 //! records are written.
 
-use hearth_contract::formats::{Timestamp, parse_id};
+use hearth_contract::formats::parse_id;
 use hearth_contract::problem::{FAULTS_MAX, FaultCode, FieldFault, Problem, ProblemType, QUOTED_NAME_MAX, shorten};
 use hearth_contract::schema::Kind;
 use serde_json::{Value, json};
@@ -11,10 +11,6 @@ use super::once::once;
 use crate::http::call::Call;
 use crate::http::reply::{Refusal, Reply};
 use crate::store::refills::{self, Refill};
-use crate::store::{HomeNumber, StoreError, Tx};
-
-/// Seconds after which a client may try again while the home is refilled.
-const RETRY_SECONDS: u64 = 60;
 
 /// `POST /v1/refill` (`from`): begins the refill, or begins it again for the same key. After the end it shows the refill.
 pub async fn begin(call: Call) -> Result<Reply, Refusal> {
@@ -53,27 +49,6 @@ pub async fn end(call: Call) -> Result<Reply, Refusal> {
         Ok((call.context.data_reply(200, &refill_json(&refill), ""), None))
     })
     .await
-}
-
-/// The refusal of a write while another key refills the home. None: nobody does. `key`: the id of the key that writes; None: a
-/// person on a page.
-pub(super) fn write_refusal(
-    tx: &Tx<'_>,
-    home: HomeNumber,
-    key: Option<&str>,
-    now: Timestamp,
-) -> Result<Option<Problem>, StoreError> {
-    let lasting = refills::find(tx, home)?.filter(|refill| refill.lasts_at(now) && Some(&*refill.key) != key);
-    Ok(lasting.map(|_| {
-        Problem::new(ProblemType::Unavailable, "This home is being refilled from a replica; nobody else can write now.")
-            .with("retry_after_seconds", RETRY_SECONDS)
-            .with_fix("Send the write again when the refill has ended.")
-    }))
-}
-
-/// Whether a key refills its home now.
-pub(super) fn is_refilling(tx: &Tx<'_>, home: HomeNumber, key: &str, now: Timestamp) -> Result<bool, StoreError> {
-    Ok(refills::find(tx, home)?.is_some_and(|refill| refill.lasts_at(now) && refill.key == key))
 }
 
 fn parse_from(body: &Value) -> Result<Uuid, Vec<FieldFault>> {

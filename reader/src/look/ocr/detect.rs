@@ -8,8 +8,9 @@ use rten_imageproc::{BoundingRect, PointF, RotatedRect, min_area_rect};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
-use super::{Models, spots};
-use crate::look::Refusal;
+use super::models::Models;
+use super::spots;
+use crate::look::refusal::Refusal;
 
 /// The model wants sides that are multiples of this.
 const STEP: u32 = 32;

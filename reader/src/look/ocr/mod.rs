@@ -12,7 +12,8 @@ pub use models::{DETECT_FILE, DamagedModel, ModelFiles, Models, RECOGNIZE_FILE};
 
 use self::recognize::ReadLine;
 use self::strip::Strip;
-use super::{Refusal, around, rows};
+use super::refusal::Refusal;
+use super::rows;
 use crate::reading::{Area, Line, Page, Turn, Word};
 
 /// Lines that decide how a picture is turned.
@@ -98,5 +99,5 @@ fn line<'a>(texts: impl Iterator<Item = (&'a Strip, &'a ReadLine)>, size: (f32, 
 /// The upright rectangle around a part of a line.
 fn area(strip: &Strip, (from, to): (f32, f32), (width, height): (f32, f32)) -> Area {
     let corners = [(from, 0.0), (to, 0.0), (from, 1.0), (to, 1.0)].map(|(along, down)| strip.point(along, down));
-    around(corners.into_iter().map(|(x, y)| (x / width, y / height)))
+    Area::around(corners.into_iter().map(|(x, y)| (x / width, y / height)))
 }

@@ -9,7 +9,7 @@ use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 use thiserror::Error;
 
-use crate::look::Refusal;
+use crate::look::refusal::Refusal;
 
 /// The file of the model that finds lines.
 pub const DETECT_FILE: &str = "det.onnx";

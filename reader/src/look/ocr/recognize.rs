@@ -4,9 +4,9 @@ use image::RgbImage;
 use image::imageops::overlay;
 use rten_tensor::prelude::*;
 
-use super::Models;
 use super::detect::tensor;
-use crate::look::Refusal;
+use super::models::Models;
+use crate::look::refusal::Refusal;
 
 /// The width of the picture of a line, at least. The model was taught with lines of this width; the rest is gray.
 const WIDTH_MIN: u32 = 160;

@@ -5,11 +5,11 @@ mod attached;
 mod places;
 mod poppler;
 
-use super::{Models, Refusal, codes, ocr};
+use super::codes;
+use super::ocr::{self, Models};
+use super::refusal::{PAGES_MAX, Refusal};
 use crate::reading::{Page, Reading, TextSource};
 
-/// Pages of a PDF, at most (contract 22).
-pub(super) const PAGES_MAX: usize = 50;
 /// A page with fewer words of its own may be a scan: its pixels are read too.
 const WORDS_MIN: usize = 5;
 /// Codes are searched on the first pages. A page takes about a second.

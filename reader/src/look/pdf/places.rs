@@ -2,9 +2,9 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
+use crate::look::refusal::Refusal;
 use crate::look::rows::{self, Placed};
-use crate::look::{Refusal, around};
-use crate::reading::{Line, Page, Word};
+use crate::reading::{Area, Line, Page, Word};
 
 /// The pages of the output.
 pub(super) fn pages(xhtml: &str) -> Result<Vec<Page>, Refusal> {
@@ -59,7 +59,7 @@ fn words(text: Node<'_, '_>, (width, height): (f32, f32)) -> Vec<Word> {
     let nodes = text.children().filter(|node| node.has_tag_name_local("word"));
     let words = nodes.flat_map(|node| {
         let (left, upper, right, lower) = edges(node);
-        let area = around([(left / width, upper / height), (right / width, lower / height)].into_iter());
+        let area = Area::around([(left / width, upper / height), (right / width, lower / height)].into_iter());
         let parts = node.text().unwrap_or_default().split_whitespace();
         parts.map(move |part| Word { text: part.to_owned(), area, score: 1.0 })
     });

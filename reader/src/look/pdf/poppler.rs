@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 
 use image::RgbImage;
 
-use super::PAGES_MAX;
-use crate::look::Refusal;
+use crate::look::refusal::{PAGES_MAX, Refusal};
 
 /// The output of `pdftotext`, in bytes, at most. The places of a word take about ten times as many bytes as its text.
 const PLACES_BYTES_MAX: u64 = 32 << 20;
