@@ -4,7 +4,7 @@
 //! - [`figures`]: spreads, targets, tables.
 //! - [`testbed`]: the filled service. [`load`]: the load generator. [`baselines`]: the baselines of ratios.
 //! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`replica_reads`], [`screens`], [`machine`],
-//!   [`homes`], [`hostile`]: the workloads. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
+//!   [`homes`], [`hostile`]: the workloads. [`reader`]: how well photos and papers are read. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 
 mod baselines;
@@ -17,6 +17,7 @@ mod machine;
 mod peers;
 mod proxy;
 mod pushes;
+mod reader;
 mod reads;
 mod replica_reads;
 mod replicas;
@@ -61,9 +62,18 @@ struct Args {
     role: Option<Role>,
 }
 
-/// Roles of this program as a child process.
+/// Other uses of this program: a bench without a home, and roles as a child process.
 #[derive(Subcommand)]
 enum Role {
+    /// How well photos and papers are read, against what a person reads in them
+    Reader {
+        /// Directory of files, each with a NAME.json beside it: words, date, total, codes
+        #[arg(long, value_name = "DIR")]
+        data: PathBuf,
+        /// Directory of the models, as packaging/models.sh makes it
+        #[arg(long, value_name = "DIR", default_value = "target/models")]
+        models: PathBuf,
+    },
     /// Bare hyper that sends one response to each request
     #[command(hide = true)]
     BareHyper { file: PathBuf },
@@ -104,6 +114,7 @@ const WORKLOADS: [Workload; 20] = [
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     match args.role {
+        Some(Role::Reader { data, models }) => return reader::reader(&data, &models),
         Some(Role::BareHyper { file }) => return baselines::bare_hyper(&file),
         Some(Role::BareSockets { file, pieces }) => return baselines::bare_sockets(&file, pieces),
         None => (),

@@ -11,6 +11,7 @@
 //! - [`device_flow`]: a device that a person approves in a browser.
 //! - [`lab`]: the test bench for developers. [`drills`]: drills of the replica. [`docs`]: the recipes of the documents.
 //! - [`partners`]: partner authorization through kills and restores of the server.
+//! - [`reader`]: the process that reads photos and papers.
 //! - [`stored_files`]: files of homes through kills, a full disk, backup and restore.
 //! - [`storm`]: concurrent writers on one replica database.
 //! - [`streams`]: streams that are cut, refused or held back.
@@ -32,6 +33,7 @@ mod http;
 mod lab;
 mod operating;
 mod partners;
+mod reader;
 mod recovery;
 mod restore_to;
 mod stored_files;

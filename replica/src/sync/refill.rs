@@ -98,7 +98,7 @@ pub async fn refill_home(
     let path = db.to_owned();
     let connection = Arc::new(Mutex::new(blocking(move || open::read_write(&path)).await?));
     let sender = Sender { client, db: db.to_owned(), connection };
-    let begun = sender.read(|connection| refill::load(connection)).await?;
+    let begun = sender.read(refill::load).await?;
     if let Some(other) = begun.as_ref().filter(|begun| begun.home_id != home.home_id) {
         return Err(RefillError::AnotherHome(other.server.clone()));
     }
@@ -110,7 +110,7 @@ pub async fn refill_home(
     sender.write(move |connection| refill::begin(connection, &address, &home_id)).await?;
     let mut report = RefillReport::default();
     if is_ended {
-        report.records = sender.read(|connection| refill::count(connection)).await?;
+        report.records = sender.read(refill::count).await?;
     } else {
         sender.send_all(&mut report, &mut sent).await?;
         let _: Value = sender.ask("DELETE", paths::REFILL, None).await?;
@@ -173,11 +173,11 @@ impl Sender {
     }
 
     async fn send_all(&self, report: &mut RefillReport, sent: &mut impl FnMut(usize)) -> Result<(), RefillError> {
-        if let Some(profile) = self.read(|connection| refill::profile(connection)).await? {
+        if let Some(profile) = self.read(refill::profile).await? {
             let _: Value = self.ask("PATCH", paths::PROPERTY, Some(Value::Object(profile))).await?;
             report.records += 1;
         }
-        let after = self.read(|connection| refill::load(connection)).await?.and_then(|refill| refill.after);
+        let after = self.read(refill::load).await?.and_then(|refill| refill.after);
         let is_behind = |kind: Kind| {
             let place = |kind| refill::ORDER.iter().position(|known| *known == kind);
             after.as_ref().is_some_and(|(last, _)| place(kind) < place(*last))
