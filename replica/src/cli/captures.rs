@@ -98,10 +98,11 @@ impl Captures {
             let replica = context.open_or_create()?;
             let id = find(&replica, &id)?.id;
             replica.discard_capture(&id)?;
-            return match context.json {
-                true => Ok(output::json(&capture_json(&find(&replica, &id)?))?),
-                false => Ok(output::message("discarded")),
-            };
+            if context.json {
+                return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
+            }
+            output::message("discarded");
+            return Ok(());
         }
         let replica = context.open_existing()?;
         look(context, &replica);

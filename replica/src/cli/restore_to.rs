@@ -62,7 +62,8 @@ impl RestoreTo {
         let identity: Identity = runtime::block_on(asked)?;
         check(&identity, &from)?;
         if plan.server.is_none() && !self.is_agreed(plan.records, &server, &identity)? {
-            return Ok(output::message("nothing was sent"));
+            output::message("nothing was sent");
+            return Ok(());
         }
         let Some(lock) = lock_holder::try_lock(db)? else {
             return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));

@@ -474,8 +474,8 @@ async fn foreign_write_noticed_between_upkeep_steps() {
         heard.mark_unchanged();
         steps += 1;
     }
-    // Steps of 1,000 events in the home with events, then receipts, records of partners, exports, imports and files.
-    assert_eq!(steps, 3 + 5);
+    // Steps of 1,000 events in the home with events, then receipts, records of partners, exports, imports, captures and files.
+    assert_eq!(steps, 3 + 6);
     let aged = inside.app.db.read(|tx| {
         let homes = homes::numbers(tx)?.into_iter().map(|number| Ok(homes::load(tx, number)?.retention_pos));
         homes.collect::<Result<Vec<i64>, StoreError>>()

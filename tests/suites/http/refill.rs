@@ -61,7 +61,7 @@ async fn refill_takes_computed_values_as_sent() {
     let late = create(&client, "tasks", &[json!({ "title": "Too early", "created_at": early })]).await;
     assert_eq!(late[0]["data"]["created_at"], "2024-05-01T00:00:00.000Z");
     // What was sent before is there, and changes nothing.
-    assert_eq!(create(&client, "tasks", &[done.clone()]).await[0]["status"], 409);
+    assert_eq!(create(&client, "tasks", std::slice::from_ref(&done)).await[0]["status"], 409);
     let wrong = create(&client, "rooms", &[json!({ "name": "Hall" })]).await;
     assert_eq!(wrong[0]["status"], 201, "without created_at it is an ordinary create");
 

@@ -127,10 +127,10 @@ fn text_of_a_file_is_found_below_the_title_of_its_document() {
     let id = "0190a3b0-0000-7000-8000-0000000000d1";
     let payload = json!({ "title": "Receipt", "file_sha256": hash, "size_bytes": 9, "content_type": "image/jpeg" });
     scene.hear(vec![event(9, "created", "document", id, payload)]);
-    assert_eq!(texts::due(&scene.db, at(0)).unwrap(), [hash.clone()]);
+    assert_eq!(texts::due(&scene.db, at(0)).unwrap(), std::slice::from_ref(&hash));
     texts::answered(&mut scene.db, &hash, &TextAnswer::Waiting, at(0)).unwrap();
     assert!(texts::due(&scene.db, at(0)).unwrap().is_empty());
-    assert_eq!(texts::due(&scene.db, at(60_000)).unwrap(), [hash.clone()]);
+    assert_eq!(texts::due(&scene.db, at(60_000)).unwrap(), std::slice::from_ref(&hash));
     texts::answered(&mut scene.db, &hash, &TextAnswer::Read("ein Klavier".to_owned()), at(0)).unwrap();
     assert!(texts::due(&scene.db, at(i64::from(i32::MAX))).unwrap().is_empty());
     assert_eq!(scene.one("SELECT record_id FROM search WHERE search MATCH 'klavier'"), id);
