@@ -323,13 +323,26 @@ fn history_lists_newest_settled_first() {
     assert_eq!(ids, [1, 2]);
 }
 
+/// Stops a daemon at a moment at which it holds no lock of the database. It writes for moments only, so a few attempts suffice.
+fn stop_between_writes(db: &Path, process: &str) {
+    let signal = |name| assert!(Command::new("kill").args([name, process]).status().unwrap().success());
+    for _ in 0..1000 {
+        signal("-STOP");
+        if sqlite3(db, "BEGIN IMMEDIATE; ROLLBACK").status.success() {
+            return;
+        }
+        signal("-CONT");
+    }
+    panic!("the daemon always holds a lock");
+}
+
 #[test]
 fn sync_beside_stopped_daemon_names_the_process() {
     let (_dir, db) = unreachable_replica();
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "phase");
     let process = daemon.0.id().to_string();
-    assert!(Command::new("kill").args(["-STOP", &process]).status().unwrap().success());
+    stop_between_writes(&db, &process);
     // Without a failed attempt there is no reason, as when a daemon in step is stopped.
     as_keeper(&db, "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'live', reason = NULL, head = 0");
     let (exit, printed) = refusal(&db, &["sync", "--timeout", "500ms"]);

@@ -100,7 +100,7 @@ fn json_members_match_document() {
     // All but the last two need a server; `query` has the columns of its statement; a record equals a list entry.
     reported.extend(["`rebuild`", "`verify`", "`differences` of `verify`", "`fields` of `differences`"]);
     reported.extend(["`calendar`", "`calendar list`", "`calendar remove`"]);
-    reported.extend(["`query`", "`show`, `add`, `set`", "`captures`"]);
+    reported.extend(["`query`", "`show`, `add`, `set`", "`captures`", "`restore-to`"]);
     // Only an export of several tables has tables.
     reported.insert("`tables` of `import`");
     assert_eq!(reported, documented.keys().copied().collect());
