@@ -37,6 +37,9 @@ def before_call(context, case, kwargs):
         for name in ("room_id", "subject_id"):
             if name in case.query and case.query[name] in (None, "", [None], [""]):
                 del case.query[name]
+    # Without a cursor the list needs a revision that the home has reached.
+    if case.path == "/v1/deletions":
+        case.query = {**(case.query or {}), "since": 0}
     # The path of a file is the hash of its bytes.
     if case.path == "/v1/files/{sha256}" and case.method == "PUT":
         body = getattr(case.body, "data", case.body)
