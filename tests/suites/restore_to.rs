@@ -73,7 +73,8 @@ async fn empty_home_is_refilled_and_followed() {
     assert_eq!(device.sync(), 0);
     assert_eq!(client.get("/v1/property").await.data()["city"], "Thun");
     assert_eq!(records(&client).await.len(), all.len() + 1, "edits follow");
-    assert_eq!(device.run_text(&["verify"]).0, 0);
+    let (code, text) = device.run_text(&["verify"]);
+    assert_eq!(code, 0, "{text}");
     assert_eq!(run(&device, &arguments).0, 1, "it follows that home already");
 }
 

@@ -13,15 +13,12 @@ mod rows;
 
 pub use ocr::{DETECT_FILE, DamagedModel, ModelFiles, Models, RECOGNIZE_FILE};
 pub use photo::distance;
-pub use refusal::Refusal;
+pub use refusal::{Refusal, TEXT_BYTES_MAX};
 
 use hearth_contract::media::{MediaType, Sniffer};
 use image::ImageFormat;
 
 use crate::reading::{Page, Reading, TextSource};
-
-/// Text of a file, in bytes, at most (contract 22).
-pub const TEXT_BYTES_MAX: usize = 2 << 20;
 
 /// Reads a file. `models`: None means that they are not installed; the text of pictures is not read then.
 pub fn read(bytes: &[u8], models: Option<&Models>) -> Result<Reading, Refusal> {

@@ -1,6 +1,6 @@
 //! The words of a plain text. They stand in a grid of characters, so that columns of the text stay columns. Must not know files.
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, TEXT_BYTES_MAX};
 use crate::reading::{Area, Line, Page, Word};
 
 /// The width of a page in characters, at least.
@@ -10,7 +10,7 @@ const ASPECT: f32 = 0.707;
 
 /// The text as one page.
 pub(super) fn page(text: &str) -> Result<Page, Refusal> {
-    if text.len() > super::TEXT_BYTES_MAX {
+    if text.len() > TEXT_BYTES_MAX {
         return Err(Refusal::TooMuchText);
     }
     let rows = text.lines().count().max(1) as f32;

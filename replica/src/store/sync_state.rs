@@ -110,7 +110,8 @@ pub(crate) fn record_contact(connection: &mut Connection, is_current: bool, now:
     })
 }
 
-/// Stores the home, and gives a profile row that was written before the first contact the id of the home.
+/// Stores the home, and gives a profile the id of the home: its row, its edits and what is known of its server version. The row has
+/// another id when it was written before the first contact, or belongs to a lost home.
 pub(super) fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4,
@@ -118,7 +119,10 @@ pub(super) fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<
         (&home.server, &home.id, &home.name, &home.environment),
     )?;
     rows::set_profile_id(tx, &home.id)?;
-    tx.execute("UPDATE edits SET record_id = ?1 WHERE kind = 'property' AND record_id <> ?1", [&home.id])?;
+    for table in ["edits", "_base", "_unknown_revs"] {
+        let text = format!("UPDATE {table} SET record_id = ?1 WHERE kind = 'property' AND record_id <> ?1");
+        tx.execute(&text, [&home.id])?;
+    }
     Ok(())
 }
 
