@@ -96,6 +96,6 @@ sqlite3 "$REPLICA" 'PRAGMA integrity_check' | grep -qx ok
 
 echo "-- the systemd unit"
 if command -v systemd-analyze >/dev/null; then
-  sed "s#%h/.cargo/bin/hearth-replica#$REPLICA_PROGRAM#" "$ROOT/packaging/hearth-replica@.service" >"$WORK/run/hearth-replica@home.service"
+  sed "s#^ExecStart=hearth-replica #ExecStart=$REPLICA_PROGRAM #" "$ROOT/packaging/hearth-replica@.service" >"$WORK/run/hearth-replica@home.service"
   systemd-analyze --user verify --man=no "$WORK/run/hearth-replica@home.service"
 fi
