@@ -36,6 +36,8 @@
 //! what their names say, and `status` derives the phase and the end.
 
 mod action;
+#[cfg(test)]
+mod arrows;
 mod backoff;
 mod clock;
 mod event;
@@ -47,13 +49,13 @@ mod outcome;
 mod push;
 mod rate_limiter;
 mod reconcile;
-mod retry_state;
 mod state;
 mod status;
 mod stream_health;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod turn;
 
 pub(crate) use action::{Action, Request};
 pub(crate) use backoff::Backoff;
@@ -63,6 +65,7 @@ pub use goal::{EndReason, Until};
 pub(crate) use identity::{FeedHead, ServerInfo};
 pub use identity::{Identity, Limits};
 pub(crate) use outcome::{EditResponse, ErrorType, ExistingRecord, Expired, Failure, Refusal, SendOutcome};
+pub(crate) use push::Input as PushInput;
 pub(crate) use state::Core;
 
 pub use crate::model::{BatchEnd, FeedBatch};

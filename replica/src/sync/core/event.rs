@@ -3,8 +3,9 @@
 use hearth_contract::schema::Kind;
 
 use super::identity::{FeedHead, Identity};
-use super::outcome::{ExistingRecord, Failure, Refusal, SendOutcome};
-use crate::model::{BlockCause, FeedBatch, ReadyEdits, Reconcile, ReconcileResponse, SweepOutcome};
+use super::outcome::{Failure, Refusal};
+use super::push;
+use crate::model::{BlockCause, FeedBatch, Reconcile, ReconcileResponse, SweepOutcome};
 
 /// An input of the core.
 #[derive(Debug)]
@@ -43,14 +44,8 @@ pub(crate) enum Event {
     BatchApplied { cursor: Option<String>, position: i64, has_id_gap: bool, affects_edits: bool, confirms_edits: bool },
     /// The disk has refused a write; the transaction is rolled back.
     WriteFailed { reason: String, cause: BlockCause },
-    /// Another program has changed the database.
-    EditsChanged,
-    /// The plan of the edits is ready. `has_open_edits`: some edits are unsettled and need no person.
-    EditsPlanned { ready: Vec<ReadyEdits>, has_open_edits: bool },
-    /// A request with edits has ended. `sent`: the edits the core asked to send; `carried`: the edits in the request.
-    SendCompleted { sent: Vec<i64>, carried: Vec<i64>, outcome: SendOutcome },
-    /// The record of a create whose id already exists was fetched.
-    RecordFetched { edit: i64, existing: ExistingRecord },
+    /// For the push.
+    Push(push::Input),
     /// A reconcile was started. None: nothing to reconcile.
     ReconcileStarted(Option<Reconcile>),
     /// A page or record for the reconcile has an answer.

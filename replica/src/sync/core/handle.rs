@@ -5,7 +5,10 @@ use super::action::Action;
 use super::clock::Millis;
 use super::event::Event;
 use super::goal::EndReason;
+use super::push;
 use super::state::{Core, Link};
+use super::turn::{Fact, Turn};
+use hearth_contract::schema::Kind;
 
 impl Core {
     /// When to send [`Event::Timer`], if nothing else happens. None: no timer is needed.
@@ -14,7 +17,7 @@ impl Core {
             Link::Down { retry_at, .. } => Some(retry_at),
             _ => self.transport_due_at(),
         };
-        link.into_iter().chain(self.push.wake_at).chain(self.reconcile_due_at()).min()
+        link.into_iter().chain(self.push.wake_at()).chain(self.reconcile_due_at()).min()
     }
 
     /// Takes an event and returns the actions to carry out, in order.
@@ -31,7 +34,9 @@ impl Core {
             return actions;
         }
         self.dispatch(now, event, &mut actions);
-        self.send_due_edits(now, &mut actions);
+        let mut turn = Turn::new(now, self.backoff.clone());
+        self.push.send_due(&mut turn, self.in_contact());
+        self.take(turn, &mut actions);
         self.continue_reconcile(now, &mut actions);
         self.show(&mut actions);
         // A start never ends a sync: the control event that follows may answer the question on which a sync would end.
@@ -41,6 +46,32 @@ impl Core {
         actions
     }
 
+    /// Gives an input to the push.
+    pub(super) fn push(&mut self, now: Millis, input: push::Input, actions: &mut Vec<Action>) {
+        let mut turn = Turn::new(now, self.backoff.clone());
+        self.push.handle(&mut turn, input, self.in_contact());
+        self.take(turn, actions);
+    }
+
+    /// Takes the results of a machine.
+    fn take(&mut self, turn: Turn, actions: &mut Vec<Action>) {
+        self.backoff = turn.backoff;
+        actions.extend(turn.actions);
+        for fact in turn.facts {
+            match fact {
+                Fact::EditAccepted { rev } => {
+                    self.accepted_head = self.accepted_head.max(rev);
+                    self.poll_soon(turn.now);
+                }
+            }
+        }
+    }
+
+    /// Collections that the key may not write, as far as known.
+    pub(crate) fn forbidden_kinds(&self) -> Vec<Kind> {
+        self.push.forbidden_kinds()
+    }
+
     fn dispatch(&mut self, now: Millis, event: Event, actions: &mut Vec<Action>) {
         match event {
             Event::Started { cursor, is_filled, home_id, holds_streams_back, reconcile, is_paused } => {
@@ -48,10 +79,10 @@ impl Core {
                 if holds_streams_back && !self.stream.has_finding() {
                     self.stream.on_finding(now);
                 }
-                self.start(reconcile, is_paused, actions);
+                self.start(now, reconcile, is_paused, actions);
             }
             Event::ControlChanged { is_paused, reconcile, retry_now } => {
-                self.set_paused(is_paused, actions);
+                self.set_paused(now, is_paused, actions);
                 if let Some(accepted) = reconcile {
                     self.reconcile_requested(accepted, actions);
                 }
@@ -59,7 +90,7 @@ impl Core {
                     self.retry_now(now, actions);
                 }
             }
-            Event::KeyChanged => self.key_changed(actions),
+            Event::KeyChanged => self.key_changed(now, actions),
             Event::WriteFailed { reason, cause } => self.write_failed(now, reason, cause, actions),
             Event::Timer => self.timer(now, actions),
             Event::StopRequested => {}
@@ -74,15 +105,10 @@ impl Core {
             Event::Polled(answer) => self.polled(now, answer, actions),
             Event::BatchApplied { cursor, position, has_id_gap, affects_edits, confirms_edits } => {
                 self.batch_applied(cursor, position, has_id_gap);
-                self.feed_applied(affects_edits, confirms_edits, actions);
+                self.push(now, push::Input::FeedApplied { affects_edits, confirms_edits }, actions);
             }
 
-            Event::EditsChanged => self.plan(actions),
-            Event::EditsPlanned { ready, has_open_edits } => self.edits_planned(ready, has_open_edits, actions),
-            Event::SendCompleted { sent, carried, outcome } => {
-                self.send_completed(now, &sent, carried, outcome, actions);
-            }
-            Event::RecordFetched { edit, existing } => self.record_fetched(now, edit, existing, actions),
+            Event::Push(input) => self.push(now, input, actions),
 
             Event::ReconcileStarted(reconcile) => self.set_reconcile(reconcile),
             Event::ReconcileAnswered { epoch, answer } => self.reconcile_answered(now, epoch, answer, actions),

@@ -4,11 +4,13 @@
 use hearth_contract::problem::ProblemType;
 
 use super::action::{Action, Request};
+use super::backoff::KEY_RETRY;
 use super::clock::Millis;
 use super::goal::EndReason;
 use super::identity::{FeedHead, Identity, ServerInfo};
 use super::outcome::{Expired, Failure, Refusal};
-use super::state::{Core, KEY_RETRY, Link};
+use super::push;
+use super::state::{Core, Link};
 use crate::model::{BlockCause, FeedBatch, Phase, Reconcile, ReconcileCause, Transport};
 
 /// After a refused write, the next attempt comes at the latest after 5 s: only the local disk is asked.
@@ -19,22 +21,28 @@ const TOUCH_INTERVAL: Millis = 2000;
 
 impl Core {
     /// Starts from the state on disk.
-    pub(super) fn start(&mut self, reconcile: Option<Reconcile>, is_paused: bool, actions: &mut Vec<Action>) {
+    pub(super) fn start(
+        &mut self,
+        now: Millis,
+        reconcile: Option<Reconcile>,
+        is_paused: bool,
+        actions: &mut Vec<Action>,
+    ) {
         (self.disk, self.batches_pending) = (None, 0);
-        self.reset_push();
+        self.push(now, push::Input::Started, actions);
         self.set_reconcile(reconcile);
         if is_paused {
-            self.pause(actions);
+            self.pause(now, actions);
         } else {
             self.greet(actions);
         }
     }
 
     /// Pauses or resumes, as a person asks.
-    pub(super) fn set_paused(&mut self, is_paused: bool, actions: &mut Vec<Action>) {
+    pub(super) fn set_paused(&mut self, now: Millis, is_paused: bool, actions: &mut Vec<Action>) {
         match (is_paused, &self.link) {
             (true, Link::Paused) => {}
-            (true, _) => self.pause(actions),
+            (true, _) => self.pause(now, actions),
             (false, Link::Paused) => self.greet(actions),
             (false, _) => {}
         }
@@ -47,7 +55,7 @@ impl Core {
             self.greet(actions);
         }
         self.poll_soon(now);
-        self.push.clear_pauses();
+        self.push(now, push::Input::RetryNow, actions);
     }
 
     /// Requests identity and feed head side by side. The stream follows afterwards.
@@ -60,21 +68,21 @@ impl Core {
     }
 
     /// Closes the stream. Answers to requests already sent are still accepted.
-    fn pause(&mut self, actions: &mut Vec<Action>) {
+    fn pause(&mut self, now: Millis, actions: &mut Vec<Action>) {
         actions.push(Action::CloseStream);
         self.link = Link::Paused;
         (self.reason, self.key_refusal, self.failures) = (None, None, 0);
-        self.push.forbidden.clear();
+        self.push(now, push::Input::KeyForgotten, actions);
     }
 
     /// Starts a new contact, because a new key may belong to another home or have other scopes. Nothing is sent before.
-    pub(super) fn key_changed(&mut self, actions: &mut Vec<Action>) {
+    pub(super) fn key_changed(&mut self, now: Millis, actions: &mut Vec<Action>) {
         if self.link == Link::Paused || self.disk.is_some() {
             return; // The contact after the pause uses the new key.
         }
         (self.key_refusal, self.failures) = (None, 0);
         self.stream.on_key_change();
-        self.push.forbidden.clear();
+        self.push(now, push::Input::KeyForgotten, actions);
         // Responses to requests with the old key are discarded.
         let reconcile = self.reconciler.as_ref().map(|reconciler| reconciler.progress.clone());
         self.set_reconcile(reconcile);
@@ -155,19 +163,16 @@ impl Core {
     }
 
     /// The server has accepted the feed cursor, by stream or by poll: contact begins.
-    pub(super) fn begin_contact(&mut self, server: ServerInfo, actions: &mut Vec<Action>) {
+    pub(super) fn begin_contact(&mut self, now: Millis, server: ServerInfo, actions: &mut Vec<Action>) {
         let limits = server.identity.limits;
         self.home_id = Some(server.identity.home_id.clone());
         (self.head_at_contact, self.accepted_head) = (server.feed_head.head, None);
         actions.push(Action::SaveContact(server));
         (self.reason, self.failures) = (None, 0);
-        if self.push.is_allowed_all() {
-            self.key_refusal = None;
-        }
-        self.push.on_contact(limits);
+        self.key_refusal = None;
         self.read_limit = limits.map(|limits| limits.reads);
         self.set_reconcile_rate();
-        self.plan(actions);
+        self.push(now, push::Input::ContactBegan(limits), actions);
     }
 
     /// Hands a batch out, together with the phase that the batch proves.

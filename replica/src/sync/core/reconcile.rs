@@ -18,10 +18,12 @@ use hearth_contract::schema::Kind;
 
 use self::state::{Reconciler, first_collection, step_after, step_after_sweep};
 use super::action::{Action, Request};
+use super::backoff::KEY_RETRY;
 use super::clock::Millis;
 use super::identity::{Identity, Limits};
 use super::outcome::Failure;
-use super::state::{Core, KEY_RETRY};
+use super::push;
+use super::state::Core;
 use crate::model::{
     Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome,
 };
@@ -201,7 +203,7 @@ impl Core {
                 // A single run may end now, so the contact is saved at once.
                 self.touched_at = now;
                 actions.push(Action::TouchContact { is_current: self.is_at_present() });
-                self.plan(actions);
+                self.push(now, push::Input::EditsChanged, actions);
             }
             Err(Failure::Refused(refusal)) if refusal.is_of_the_cursor() => self.refused(now, refusal, actions),
             Err(failure) => self.query_failed(now, failure, actions),

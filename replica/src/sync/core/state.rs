@@ -4,13 +4,10 @@ use super::backoff::Backoff;
 use super::clock::Millis;
 use super::goal::Until;
 use super::identity::{FeedHead, Identity, ServerInfo};
-use super::push::state::Push;
+use super::push::Push;
 use super::reconcile::state::Reconciler;
 use super::stream_health::StreamHealth;
 use crate::model::{BlockCause, FeedBatch, Phase};
-
-/// A refused key is tried again after a minute: the key's rights may have been restored.
-pub(super) const KEY_RETRY: Millis = 60_000;
 
 /// The reason of a new contact after the feed has ended before a head from an earlier response. That head, and all answers
 /// compared with that head, belong to a discarded history.
@@ -79,7 +76,7 @@ pub(crate) struct Core {
     pub(super) home_id: Option<String>,
     /// Why the link is down or polls, for people.
     pub(super) reason: Option<String>,
-    /// The server's message about a refused key.
+    /// The server's message about a key that may not read the feed.
     pub(super) key_refusal: Option<String>,
     /// Attempts in a row to reach the server that did not begin a contact.
     pub(super) failures: u32,

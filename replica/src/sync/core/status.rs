@@ -13,7 +13,7 @@ pub(super) const RATE_LIMITED: &str =
 
 impl Core {
     pub(super) fn phase(&self) -> Phase {
-        match (&self.link, &self.key_refusal) {
+        match (&self.link, self.key_refusal()) {
             (Link::Paused, _) => Phase::Paused,
             (_, Some(_)) => Phase::NeedsKey,
             _ if self.disk.is_some() => Phase::Blocked,
@@ -24,6 +24,11 @@ impl Core {
             _ if self.is_filled => Phase::CatchingUp,
             _ => Phase::Backfilling,
         }
+    }
+
+    /// The server's message about a refused key.
+    fn key_refusal(&self) -> Option<&String> {
+        self.key_refusal.as_ref().or(self.push.key_refusal())
     }
 
     fn reconcile_phase(&self) -> Phase {
@@ -69,9 +74,9 @@ impl Core {
         let reconciler = self.reconciler.as_ref().filter(|_| self.in_contact());
         let blocking = reconciler.and_then(|reconciler| reconciler.key_refusal.as_ref().or(reconciler.question()));
         let failure = || reconciler.and_then(Reconciler::failure_text);
-        let limited = || (self.in_contact() && self.push.is_limited).then(|| RATE_LIMITED.to_owned());
+        let limited = || (self.in_contact() && self.push.is_limited()).then(|| RATE_LIMITED.to_owned());
         let own = || self.reason.clone().or_else(limited);
-        self.key_refusal.as_ref().or(blocking).cloned().or_else(failure).or_else(own)
+        self.key_refusal().or(blocking).cloned().or_else(failure).or_else(own)
     }
 
     /// Saves the phase, if phase, reason or retry time have changed.
@@ -110,16 +115,17 @@ impl Core {
         let is_current = self.is_feed_current() && self.batches_pending == 0 && self.reconciler.is_none();
         let reconcile_key_refusal = self.reconciler.as_ref().and_then(|reconciler| reconciler.key_refusal.as_ref());
         let question = self.reconciler.as_ref().and_then(Reconciler::question);
-        let is_pushed = self.push.has_open_edits == Some(false) && !self.push.is_busy();
         // A key that may not write some collections still serves for the others and for all reads.
         let only_scopes_left = is_current && self.until != Until::Current && self.push.waits_for_scopes_only();
         let continues = self.in_contact() && !self.push.is_allowed_all() && !only_scopes_left;
-        let key_refusal = self.key_refusal.as_ref().filter(|_| !continues).or(reconcile_key_refusal);
+        let key_refusal = self.key_refusal().filter(|_| !continues).or(reconcile_key_refusal);
         match (key_refusal, question) {
             _ if self.link == Link::Paused => Some(EndReason::Paused),
             (Some(why), _) => Some(EndReason::NeedsKey(why.clone())),
             (None, Some(question)) => Some(EndReason::Asks(question.clone())),
-            (None, None) if is_current && (is_pushed || self.until == Until::Current) => Some(EndReason::Done),
+            (None, None) if is_current && (self.push.is_done() || self.until == Until::Current) => {
+                Some(EndReason::Done)
+            }
             (None, None) => None,
         }
     }

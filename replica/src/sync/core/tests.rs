@@ -1,6 +1,5 @@
 //! Link, status and end of a sync: events and the actions they cause. No runtime, no clock, no waiting.
 
-mod push;
 mod silence;
 mod streams;
 
@@ -93,7 +92,7 @@ fn ready(head: i64) -> Event {
 /// When the push or a reconcile needs the next timer. The stream brings heartbeats meanwhile.
 pub(super) fn next_due(core: &mut Core) -> Millis {
     loop {
-        let due = core.push.wake_at.into_iter().chain(core.reconcile_due_at()).min();
+        let due = core.push.wake_at().into_iter().chain(core.reconcile_due_at()).min();
         match (due, core.transport_due_at()) {
             (Some(due), stream) if stream.is_none_or(|at| due <= at) => return due,
             (_, Some(at)) => {
@@ -122,15 +121,15 @@ fn planned(edits: &[i64], has_open_edits: bool) -> Event {
     let kinds = [Kind::Room, Kind::Task, Kind::Vehicle];
     let one =
         |edit: &i64| ReadyEdits { edits: vec![*edit], kind: kinds[*edit as usize % 3], is_frozen: false, bytes: 100 };
-    Event::EditsPlanned { ready: edits.iter().map(one).collect(), has_open_edits }
+    Event::Push(PushInput::Planned { ready: edits.iter().map(one).collect(), has_open_edits })
 }
 
 fn edit_answered(edit: i64, response: EditResponse) -> Event {
-    Event::SendCompleted {
+    Event::Push(PushInput::Completed {
         sent: vec![edit],
         carried: vec![edit],
         outcome: SendOutcome::Answered(vec![(edit, response)]),
-    }
+    })
 }
 
 fn accepted(edit: i64, rev: i64) -> Event {
@@ -215,7 +214,7 @@ fn other_home_blocks_the_sync() {
 fn single_run_ends_when_edits_are_confirmed() {
     let done = |actions: &[Action]| actions.contains(&Action::Finish(EndReason::Done));
     let mut core = opened(Until::Pushed);
-    core.handle(0, Event::EditsChanged);
+    core.handle(0, Event::Push(PushInput::EditsChanged));
     core.handle(0, planned(&[1], true));
     core.handle(1, ready(9));
     assert!(!done(&core.handle(1, batch_applied(false, false))));
@@ -248,7 +247,7 @@ fn pause_closes_the_stream_and_resume_greets() {
     assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Paused]));
     assert_eq!(core.handle(2, pause(true)), []);
     assert_eq!(core.wake_at(), None);
-    core.handle(3, Event::EditsChanged);
+    core.handle(3, Event::Push(PushInput::EditsChanged));
     assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
     let actions = core.handle(4, pause(false));
     assert_eq!(actions, [Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
@@ -308,7 +307,7 @@ fn feed_behind_the_known_head_reconnects() {
 #[test]
 fn refused_write_reloads_the_state_on_disk() {
     let mut core = opened(Until::Stopped);
-    core.handle(0, Event::EditsChanged);
+    core.handle(0, Event::Push(PushInput::EditsChanged));
     core.handle(0, planned(&[1], true));
     let actions = core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
     assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Blocked]));
@@ -411,4 +410,35 @@ fn retry_now_waits_only_for_retry_after() {
     core.handle(0, Event::StreamRefused(refusal(401, "invalid_api_key")));
     assert!(core.wake_at().is_some_and(|at| at >= 60_000));
     assert_eq!(core.handle(1, retry_now()), again, "the key may work again");
+}
+
+/// The server refuses the key for an edit.
+fn key_refused(edit: i64) -> Event {
+    let outcome = SendOutcome::Refused(refusal(403, "insufficient_scope"));
+    Event::Push(PushInput::Completed { sent: vec![edit], carried: vec![edit], outcome })
+}
+
+#[test]
+fn missing_scope_ends_a_single_run_last() {
+    let mut core = opened(Until::Pushed);
+    core.handle(0, planned(&[1, 2], true));
+    let ended = |actions: &[Action]| actions.iter().any(|e| matches!(e, Action::Finish(EndReason::NeedsKey(_))));
+    let actions = core.handle(1, key_refused(1));
+    assert_eq!((ended(&actions), phases(&actions)), (false, vec![Phase::NeedsKey]));
+    assert!(!ended(&core.handle(1, accepted(2, 10))));
+    core.handle(1, planned(&[1], true));
+    assert!(!ended(&core.handle(1, planned(&[1], true))), "the present is not reached");
+    let actions = core.handle(2, ready(10));
+    let [Action::ApplyBatch { phase: Phase::NeedsKey, reason: Some(reason), .. }] = &actions[..] else {
+        panic!("the feed proves nothing: {actions:?}")
+    };
+    assert_eq!(reason, "insufficient_scope");
+    assert!(ended(&core.handle(2, batch_applied(false, false))));
+    // The feed alone does not need the scope.
+    let mut core = opened(Until::Current);
+    core.handle(0, planned(&[1], true));
+    core.handle(1, key_refused(1));
+    core.handle(1, planned(&[1], true));
+    core.handle(2, ready(10));
+    assert!(core.handle(2, batch_applied(false, false)).contains(&Action::Finish(EndReason::Done)));
 }

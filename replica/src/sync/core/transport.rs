@@ -113,7 +113,7 @@ impl Core {
         following.stream = StreamState::Open;
         following.is_current |= hearth_simulated::planted(hearth_simulated::PlantedFault::LiveBeforeCaughtUp);
         if let Some(server) = following.greeting.take() {
-            self.begin_contact(server, actions);
+            self.begin_contact(now, server, actions);
         }
     }
 
@@ -260,7 +260,7 @@ impl Core {
         let why = if following.stream == StreamState::Waiting { self.stream.why() } else { SILENT };
         let why = why.to_owned();
         if let Some(server) = following.greeting.take() {
-            self.begin_contact(server, actions);
+            self.begin_contact(now, server, actions);
         }
         self.reason = Some(why);
         self.apply(now, batch, Transport::Poll, actions);

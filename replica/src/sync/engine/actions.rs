@@ -7,7 +7,7 @@ use super::state::Engine;
 use crate::model::{FeedBatch, Phase, Transport};
 use crate::store::edits::{answers, plan};
 use crate::store::{StoreError, disk_reserve, feed, reconcile, stream_finding, sync_log, sync_state};
-use crate::sync::core::{Action, Event, Request, ServerInfo};
+use crate::sync::core::{Action, Event, PushInput, Request, ServerInfo};
 use crate::sync::page_buffer::QueryResponse;
 use crate::sync::wire::HttpRequest;
 
@@ -123,7 +123,7 @@ impl Engine {
     fn plan_edits(&mut self) -> Result<Vec<Event>, StoreError> {
         let forbidden = self.core.forbidden_kinds();
         let plan::Plan { ready, has_open_edits } = self.retry_busy(|c| plan::plan(c, PLAN_EDITS, &forbidden))?;
-        Ok(vec![Event::EditsPlanned { ready, has_open_edits }])
+        Ok(vec![Event::Push(PushInput::Planned { ready, has_open_edits })])
     }
 
     /// Logs a change of the phase. `head`: the feed head, if just received.

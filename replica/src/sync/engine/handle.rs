@@ -8,7 +8,7 @@ use super::messages::{DriverEvent, Moment, StepOutput};
 use super::state::Engine;
 use crate::store::edits::{edit_ids, next_tasks};
 use crate::store::{StoreError, connection, control, disk_reserve, reconcile, stream_finding, sync_state};
-use crate::sync::core::{Action, Event, Millis, Request};
+use crate::sync::core::{Action, Event, Millis, PushInput, Request};
 use crate::sync::wire;
 
 /// The time between the first sign of an altered schema and its restore.
@@ -63,7 +63,7 @@ impl Engine {
             self.restore_schema()?;
             self.restore_at = None;
             let control = self.control_event()?;
-            let mut output = self.run(now, [control, Event::EditsChanged])?;
+            let mut output = self.run(now, [control, Event::Push(PushInput::EditsChanged)])?;
             let more = self.handle(now, event)?;
             output.commands.extend(more.commands);
             output.has_written |= more.has_written;
@@ -79,7 +79,7 @@ impl Engine {
                 // A script may have completed a task.
                 ignore_disk_full(self.write_due_next_tasks())?;
                 let control = self.control_event()?;
-                return self.run(now, [control, Event::EditsChanged]);
+                return self.run(now, [control, Event::Push(PushInput::EditsChanged)]);
             }
             DriverEvent::Response { ticket, response } => match self.pending.remove(&ticket) {
                 // A new contact sends its own requests.

@@ -7,7 +7,7 @@ use super::messages::{Command, Moment};
 use super::state::{Engine, PendingRequest};
 use crate::store::edits::{answers, push};
 use crate::store::{StoreError, reconcile};
-use crate::sync::core::{Event, ExistingRecord, Request, SendOutcome};
+use crate::sync::core::{Event, ExistingRecord, PushInput, Request, SendOutcome};
 use crate::sync::wire::HttpRequest;
 
 impl Engine {
@@ -38,7 +38,7 @@ impl Engine {
                 Some((kind, record)) => HttpRequest::record(kind, &record),
                 None => {
                     let existing = ExistingRecord::Different;
-                    return Ok(vec![Event::RecordFetched { edit: *edit, existing }]);
+                    return Ok(vec![Event::Push(PushInput::Fetched { edit: *edit, existing })]);
                 }
             },
         };
@@ -71,7 +71,7 @@ impl Engine {
                 }
                 None => {
                     let (sent, carried) = (groups.concat(), Vec::new());
-                    events.push(Event::SendCompleted { sent, carried, outcome: SendOutcome::NotSent });
+                    events.push(Event::Push(PushInput::Completed { sent, carried, outcome: SendOutcome::NotSent }));
                 }
             }
         }

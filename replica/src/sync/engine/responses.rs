@@ -3,7 +3,7 @@
 use super::state::{Engine, PendingRequest};
 use crate::store::StoreError;
 use crate::store::edits::{answers, push};
-use crate::sync::core::{EditResponse, Event, ExistingRecord, Failure, Request, SendOutcome};
+use crate::sync::core::{EditResponse, Event, ExistingRecord, Failure, PushInput, Request, SendOutcome};
 use crate::sync::wire::{self, HttpResponse};
 
 /// Why the answer of an earlier connection epoch does not count.
@@ -38,14 +38,15 @@ impl Engine {
                 let edits = outbox_request.as_ref().map_or(&[][..], |request| &request.edits);
                 let outcome = send_outcome(response, outbox_request.as_ref(), edits, is_stale);
                 let carried = edits.iter().map(|(edit, _)| *edit).collect();
-                Event::SendCompleted { sent: groups.concat(), carried, outcome }
+                Event::Push(PushInput::Completed { sent: groups.concat(), carried, outcome })
             }
             Request::FetchRecord { edit } => {
                 let response = match response {
                     Ok(_) if is_stale => Err(Failure::NoAnswer(STALE.to_owned())),
                     response => response,
                 };
-                Event::RecordFetched { edit, existing: self.existing_record(edit, response)? }
+                let existing = self.existing_record(edit, response)?;
+                Event::Push(PushInput::Fetched { edit, existing })
             }
         })
     }

@@ -5,7 +5,7 @@ mod answers;
 
 use serde_json::json;
 
-use super::super::{Action, Core, Event, Expired, Failure, FeedBatch, FeedHead, Millis, Refusal, Request};
+use super::super::{Action, Core, Event, Expired, Failure, FeedBatch, FeedHead, Millis, PushInput, Refusal, Request};
 use super::*;
 use crate::model::Phase;
 use crate::sync::core::tests::{next_due, present, refusal};
@@ -151,7 +151,9 @@ impl World {
                     Action::TouchContact { is_current } => self.is_current = is_current,
                     Action::ShowPhase { phase, .. } => self.shown.push(phase),
                     Action::Finish(reason) => self.finished = Some(reason),
-                    Action::PlanEdits => events.push(Event::EditsPlanned { ready: vec![], has_open_edits: false }),
+                    Action::PlanEdits => {
+                        events.push(Event::Push(PushInput::Planned { ready: vec![], has_open_edits: false }))
+                    }
                     Action::ApplyBatch { batch, phase, is_current, .. } => {
                         self.shown.push(phase);
                         self.is_current = is_current;

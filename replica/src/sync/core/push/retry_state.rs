@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::clock::Millis;
+use super::super::clock::Millis;
 
 /// Failed requests, each by the id of the first edit in the request.
 #[derive(Debug)]

@@ -1,0 +1,263 @@
+//! The push alone: the table of states, and which requests may be in flight.
+
+mod bulk;
+mod refused_key;
+mod retry;
+
+use serde_json::json;
+
+use super::super::arrows;
+use super::super::backoff::Backoff;
+use super::super::clock::Millis;
+use super::super::outcome::{EditResponse, Failure, Refusal};
+use super::super::tests::refusal;
+use super::*;
+use crate::model::WriteOutcome;
+
+/// A push in contact.
+struct Scene {
+    push: Push,
+    backoff: Backoff,
+}
+
+impl Scene {
+    /// Gives an input, and sends what is due. Returns the actions.
+    fn handle(&mut self, now: Millis, input: Input) -> Vec<Action> {
+        let mut turn = Turn::new(now, self.backoff.clone());
+        self.push.handle(&mut turn, input, true);
+        self.push.send_due(&mut turn, true);
+        self.backoff = turn.backoff;
+        turn.actions
+    }
+
+    /// Sends what is due.
+    fn timer(&mut self, now: Millis) -> Vec<Action> {
+        let mut turn = Turn::new(now, self.backoff.clone());
+        self.push.send_due(&mut turn, true);
+        turn.actions
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.push.wake_at().expect("a timer")
+    }
+}
+
+/// A push with these edits in flight, as far as allowed.
+fn sending(edits: &[i64]) -> Scene {
+    let mut scene = Scene { push: Push::default(), backoff: Backoff::new(7) };
+    scene.handle(0, Input::ContactBegan(None));
+    scene.handle(0, planned(edits));
+    scene
+}
+
+/// An edit. Edits with numbers that follow each other are of different kinds, so each needs a request of its own.
+fn one(edit: i64) -> ReadyEdits {
+    let kinds = [Kind::Room, Kind::Task, Kind::Vehicle];
+    ReadyEdits { edits: vec![edit], kind: kinds[edit as usize % 3], is_frozen: false, bytes: 100 }
+}
+
+/// A bulk call that was sent before.
+fn frozen(edits: &[i64]) -> ReadyEdits {
+    ReadyEdits { edits: edits.to_vec(), kind: Kind::Task, is_frozen: true, bytes: 1000 }
+}
+
+fn plan_of(ready: Vec<ReadyEdits>) -> Input {
+    Input::Planned { ready, has_open_edits: true }
+}
+
+fn planned(edits: &[i64]) -> Input {
+    plan_of(edits.iter().copied().map(one).collect())
+}
+
+/// Edits of one kind.
+fn alike(edits: std::ops::Range<i64>) -> Input {
+    plan_of(edits.map(|edit| ReadyEdits { kind: Kind::Task, ..one(edit) }).collect())
+}
+
+/// A request with edits has ended.
+fn completed(edits: &[i64], outcome: SendOutcome) -> Input {
+    Input::Completed { sent: edits.to_vec(), carried: edits.to_vec(), outcome }
+}
+
+fn accepted(edit: i64) -> Input {
+    completed(&[edit], SendOutcome::Answered(vec![(edit, EditResponse::Accepted { rev: Some(edit) })]))
+}
+
+/// The server accepts all edits of a bulk call.
+fn all_accepted(edits: &[i64]) -> Input {
+    let responses = edits.iter().map(|edit| (*edit, EditResponse::Accepted { rev: Some(*edit) })).collect();
+    completed(edits, SendOutcome::Answered(responses))
+}
+
+/// The server refuses one edit.
+fn refused(edit: i64, refusal: Refusal) -> Input {
+    completed(&[edit], SendOutcome::Answered(vec![(edit, EditResponse::Refused(refusal))]))
+}
+
+/// The server refuses the key for an edit.
+fn key_refused(edit: i64, error_type: &str) -> Input {
+    completed(&[edit], SendOutcome::Refused(refusal(403, error_type)))
+}
+
+fn no_answer(edits: &[i64]) -> Input {
+    completed(edits, SendOutcome::NoAnswer { reason: "cut".into() })
+}
+
+/// A refusal by a proxy.
+fn page() -> SendOutcome {
+    SendOutcome::Refused(Refusal { message: "something between".into(), ..refusal(403, "") })
+}
+
+/// The edits sent, by request.
+fn calls(actions: &[Action]) -> Vec<Vec<i64>> {
+    let groups = |action: &Action| match action {
+        Action::Request(Request::SendEdits { groups }) => Some(groups.concat()),
+        _ => None,
+    };
+    actions.iter().filter_map(groups).collect()
+}
+
+/// The edits sent.
+fn sent(actions: &[Action]) -> Vec<i64> {
+    calls(actions).concat()
+}
+
+/// The outcomes saved.
+fn outcomes(actions: &[Action]) -> Vec<(i64, WriteOutcome)> {
+    let saved = |action: &Action| match action {
+        Action::SaveOutcomes { outcomes } => outcomes.clone(),
+        _ => Vec::new(),
+    };
+    actions.iter().flat_map(saved).collect()
+}
+
+/// Where edit 1 is.
+fn state_of(push: &Push, now: Millis) -> &'static str {
+    let has = |ready: &ReadyEdits| ready.edits.contains(&1);
+    if push.in_flight.iter().any(has) {
+        "in flight"
+    } else if push.fetching.is_some() {
+        "fetching"
+    } else if !push.id_collisions.is_empty() {
+        "collided"
+    } else if !push.ready.iter().any(has) {
+        "unknown"
+    } else if matches!(push.choose(now), Choice::Send(_)) {
+        "ready"
+    } else {
+        "delayed"
+    }
+}
+
+/// A push after these inputs. What is due at the end is not sent.
+fn after(inputs: Vec<Input>) -> Scene {
+    let mut scene = sending(&[]);
+    for input in inputs {
+        scene.timer(0);
+        scene.push.handle(&mut Turn::new(0, scene.backoff.clone()), input, true);
+    }
+    scene.push.planning = Planning::Idle;
+    scene
+}
+
+/// The same, and what is due is sent.
+fn sent_after(inputs: Vec<Input>) -> Push {
+    let mut scene = after(inputs);
+    scene.timer(0);
+    scene.push
+}
+
+/// A push with edit 1 in this state.
+fn made(state: &str) -> Push {
+    match state {
+        "unknown" => after(vec![planned(&[])]).push,
+        "ready" => after(vec![planned(&[1])]).push,
+        "delayed" => after(vec![planned(&[1]), refused(1, refusal(500, "internal_error"))]).push,
+        "in flight" => sent_after(vec![planned(&[1])]),
+        "collided" => after(vec![planned(&[1]), refused(1, refusal(409, "already_exists"))]).push,
+        "fetching" => sent_after(vec![planned(&[1]), refused(1, refusal(409, "already_exists"))]),
+        state => panic!("{state}"),
+    }
+}
+
+fn give(push: &mut Push, turn: &mut Turn, input: &str) {
+    let fetched = |existing| Input::Fetched { edit: 1, existing };
+    let applied = |affects_edits, confirms_edits| Input::FeedApplied { affects_edits, confirms_edits };
+    let input = match input {
+        "send" => return push.send_due(turn, true),
+        "send later" => {
+            turn.now += 120_000;
+            return push.send_due(turn, true);
+        }
+        "started" => Input::Started,
+        "contact" => Input::ContactBegan(None),
+        "retry now" => Input::RetryNow,
+        "edits changed" => Input::EditsChanged,
+        "edits affected" => applied(true, false),
+        "edits confirmed" => applied(false, true),
+        "feed applied" => applied(false, false),
+        "planned" => planned(&[1]),
+        "settled" => planned(&[]),
+        "accepted" => accepted(1),
+        "rejected" => refused(1, refusal(422, "validation_failed")),
+        "path refused" => refused(1, refusal(404, "route_not_found")),
+        "value taken" => {
+            let problem = json!({ "details": { "field": "import_ref" } });
+            refused(1, Refusal { problem, ..refusal(409, "already_exists") })
+        }
+        "record deleted" => refused(1, refusal(404, "not_found")),
+        "outdated" => refused(1, refusal(412, "precondition_failed")),
+        "id taken" => refused(1, refusal(409, "already_exists")),
+        "not sent" => completed(&[1], SendOutcome::NotSent),
+        "stale" => completed(&[1], SendOutcome::Stale { reason: "late".into() }),
+        "no answer" => no_answer(&[1]),
+        "server error" => refused(1, refusal(500, "internal_error")),
+        "refused by proxy" => completed(&[1], page()),
+        "rate limited" => refused(1, refusal(429, "rate_limited")),
+        "unavailable" => refused(1, refusal(503, "unavailable")),
+        "key refused" => key_refused(1, "plan_required"),
+        "scope missing" => key_refused(1, "insufficient_scope"),
+        "same values" => fetched(ExistingRecord::SameValues { rev: 4 }),
+        "other values" => fetched(ExistingRecord::Different),
+        "not fetched" => fetched(ExistingRecord::Unknown(Failure::NoAnswer("cut".into()))),
+        input => panic!("{input}"),
+    };
+    push.handle(turn, input, true);
+}
+
+#[test]
+fn edits_follow_the_table() {
+    arrows::walk(include_str!("../push.rs"), made, give, state_of);
+}
+
+#[test]
+fn two_requests_are_in_flight() {
+    let mut scene = sending(&[]);
+    assert_eq!(sent(&scene.handle(1, planned(&[1, 2, 3]))), [1, 2]);
+    assert!(sent(&scene.handle(1, planned(&[1, 2, 3]))).is_empty(), "no edit twice");
+    assert_eq!(sent(&scene.handle(2, refused(1, refusal(422, "validation_failed")))), [3], "others go on");
+    let stale = SendOutcome::Stale { reason: "late".into() };
+    assert_eq!(sent(&scene.handle(3, completed(&[2], stale))), [2], "without a pause");
+}
+
+#[test]
+fn records_are_fetched_one_at_a_time() {
+    let mut scene = sending(&[1, 2]);
+    let fetched = |actions: &[Action]| {
+        actions.iter().any(|action| matches!(action, Action::Request(Request::FetchRecord { .. })))
+    };
+    assert!(fetched(&scene.handle(1, refused(1, refusal(409, "already_exists")))));
+    assert!(!fetched(&scene.handle(1, refused(2, refusal(409, "already_exists")))));
+    assert!(sent(&scene.handle(1, planned(&[1, 2]))).is_empty(), "the records are not known yet");
+    assert!(fetched(&scene.handle(2, Input::Fetched { edit: 1, existing: ExistingRecord::Different })));
+}
+
+#[test]
+fn taken_value_is_rejected_with_the_servers_sentence() {
+    let problem =
+        json!({ "type": "already_exists", "details": { "id": "a", "deleted": false, "field": "import_ref" } });
+    let message = "The room a has the import_ref r1.".to_owned();
+    let taken = Refusal { message: message.clone(), problem: problem.clone(), ..refusal(409, "already_exists") };
+    let actions = sending(&[1]).handle(1, refused(1, taken));
+    assert_eq!(outcomes(&actions), [(1, WriteOutcome::Rejected { reason: message, problem })]);
+}

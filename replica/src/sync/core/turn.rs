@@ -1,0 +1,52 @@
+//! What one input of the core carries through the machines: the time, the source of pauses, and the results so far. Must not
+//! decide anything.
+
+use std::collections::VecDeque;
+
+use super::action::{Action, Request};
+use super::backoff::Backoff;
+use super::clock::Millis;
+
+/// One input at work. A machine adds actions for the engine, and facts for the other machines.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) now: Millis,
+    pub(super) backoff: Backoff,
+    /// Carried out in this order.
+    pub(super) actions: Vec<Action>,
+    /// Not delivered yet, in this order.
+    pub(super) facts: VecDeque<Fact>,
+}
+
+/// What a machine tells the other machines.
+#[derive(Debug, PartialEq)]
+pub(super) enum Fact {
+    /// The server has accepted an edit. `rev`: the position of the write, if known.
+    EditAccepted { rev: Option<i64> },
+}
+
+impl Turn {
+    pub(super) fn new(now: Millis, backoff: Backoff) -> Turn {
+        Turn { now, backoff, actions: Vec::new(), facts: VecDeque::new() }
+    }
+
+    /// Adds an action.
+    pub(super) fn act(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+
+    /// Adds a request.
+    pub(super) fn request(&mut self, request: Request) {
+        self.act(Action::Request(request));
+    }
+
+    /// Tells the other machines.
+    pub(super) fn tell(&mut self, fact: Fact) {
+        self.facts.push_back(fact);
+    }
+
+    /// Milliseconds to wait after `failures` failures in a row.
+    pub(super) fn pause(&mut self, failures: u32) -> Millis {
+        self.backoff.pause(failures)
+    }
+}
