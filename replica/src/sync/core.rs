@@ -66,6 +66,7 @@ pub(crate) use identity::{FeedHead, ServerInfo};
 pub use identity::{Identity, Limits};
 pub(crate) use outcome::{EditResponse, ErrorType, ExistingRecord, Expired, Failure, Refusal, SendOutcome};
 pub(crate) use push::Input as PushInput;
+pub(crate) use reconcile::{Answer as ReconcileAnswer, Input as ReconcileInput};
 pub(crate) use state::Core;
 
 pub use crate::model::{BatchEnd, FeedBatch};

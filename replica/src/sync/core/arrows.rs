@@ -49,7 +49,7 @@ pub(super) fn walk<M>(
 /// The rows of the table: state, input, next state, actions.
 fn rows(source: &'static str) -> Vec<[&'static str; 4]> {
     let lines = source.lines().map_while(|line| line.strip_prefix("//!").map(str::trim));
-    let table = lines.skip_while(|line| !line.starts_with("state ")).skip(1).take_while(|line| *line != "```");
+    let table = lines.skip_while(|line| !line.starts_with("state  ")).skip(1).take_while(|line| *line != "```");
     let columns = |line: &'static str| line.split("  ").map(str::trim).filter(|text| !text.is_empty());
     table.map(|line| columns(line).collect::<Vec<_>>().try_into().expect("four columns")).collect()
 }

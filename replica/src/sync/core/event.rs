@@ -1,11 +1,9 @@
 //! Inputs of the core. Plain values; must not decide anything.
 
-use hearth_contract::schema::Kind;
-
 use super::identity::{FeedHead, Identity};
 use super::outcome::{Failure, Refusal};
-use super::push;
-use crate::model::{BlockCause, FeedBatch, Reconcile, ReconcileResponse, SweepOutcome};
+use super::{push, reconcile};
+use crate::model::{BlockCause, FeedBatch, Reconcile};
 
 /// An input of the core.
 #[derive(Debug)]
@@ -46,18 +44,8 @@ pub(crate) enum Event {
     WriteFailed { reason: String, cause: BlockCause },
     /// For the push.
     Push(push::Input),
-    /// A reconcile was started. None: nothing to reconcile.
-    ReconcileStarted(Option<Reconcile>),
-    /// A page or record for the reconcile has an answer.
-    ReconcileAnswered { epoch: u64, answer: Result<ReconcileResponse, Failure> },
-    /// Ids of records that the server has in a newer version.
-    MissingListed(Vec<String>),
-    /// A collection was swept, or the sweep was refused.
-    Swept { kind: Kind, swept: SweepOutcome },
-    /// The scopes of the key were fetched for the reconcile.
-    ScopesChecked { epoch: u64, answer: Result<Identity, Failure> },
-    /// The final check of the feed cursor has an answer.
-    CursorChecked { epoch: u64, answer: Result<(), Failure> },
+    /// For the reconcile.
+    Reconcile(reconcile::Input),
     /// Requests carry another key from now on.
     KeyChanged,
     /// The time of [`super::Core::wake_at`] has come.

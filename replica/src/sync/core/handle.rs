@@ -6,6 +6,7 @@ use super::clock::Millis;
 use super::event::Event;
 use super::goal::EndReason;
 use super::push;
+use super::reconcile::{self, Feed};
 use super::state::{Core, Link};
 use super::turn::{Fact, Turn};
 use hearth_contract::schema::Kind;
@@ -17,7 +18,7 @@ impl Core {
             Link::Down { retry_at, .. } => Some(retry_at),
             _ => self.transport_due_at(),
         };
-        link.into_iter().chain(self.push.wake_at()).chain(self.reconcile_due_at()).min()
+        link.into_iter().chain(self.push.wake_at()).chain(self.reconciler.wake_at().filter(|_| self.in_contact())).min()
     }
 
     /// Takes an event and returns the actions to carry out, in order.
@@ -37,7 +38,10 @@ impl Core {
         let mut turn = Turn::new(now, self.backoff.clone());
         self.push.send_due(&mut turn, self.in_contact());
         self.take(turn, &mut actions);
-        self.continue_reconcile(now, &mut actions);
+        let mut turn = Turn::new(now, self.backoff.clone());
+        let feed = Feed { in_contact: self.in_contact(), position: self.position, cursor: self.cursor.as_ref() };
+        self.reconciler.proceed(&mut turn, feed);
+        self.take(turn, &mut actions);
         self.show(&mut actions);
         // A start never ends a sync: the control event that follows may answer the question on which a sync would end.
         if !is_start {
@@ -53,6 +57,14 @@ impl Core {
         self.take(turn, actions);
     }
 
+    /// Gives an input to the reconcile.
+    pub(super) fn reconcile(&mut self, now: Millis, input: reconcile::Input, actions: &mut Vec<Action>) {
+        let mut turn = Turn::new(now, self.backoff.clone());
+        let feed = Feed { in_contact: self.in_contact(), position: self.position, cursor: self.cursor.as_ref() };
+        self.reconciler.handle(&mut turn, input, feed);
+        self.take(turn, actions);
+    }
+
     /// Takes the results of a machine.
     fn take(&mut self, turn: Turn, actions: &mut Vec<Action>) {
         self.backoff = turn.backoff;
@@ -62,6 +74,14 @@ impl Core {
                 Fact::EditAccepted { rev } => {
                     self.accepted_head = self.accepted_head.max(rev);
                     self.poll_soon(turn.now);
+                }
+                Fact::FeedWanted => self.poll_soon(turn.now),
+                Fact::CursorRefused(refusal) => self.refused(turn.now, refusal, actions),
+                Fact::Compared => {
+                    // A single run may end now, so the contact is saved at once.
+                    self.touched_at = turn.now;
+                    actions.push(Action::TouchContact { is_current: self.is_at_present() });
+                    self.push(turn.now, push::Input::EditsChanged, actions);
                 }
             }
         }
@@ -84,7 +104,7 @@ impl Core {
             Event::ControlChanged { is_paused, reconcile, retry_now } => {
                 self.set_paused(now, is_paused, actions);
                 if let Some(accepted) = reconcile {
-                    self.reconcile_requested(accepted, actions);
+                    self.reconcile(now, reconcile::Input::Requested { accepted }, actions);
                 }
                 if retry_now {
                     self.retry_now(now, actions);
@@ -104,18 +124,13 @@ impl Core {
             Event::StreamRefused(refusal) => self.stream_refused(now, refusal, actions),
             Event::Polled(answer) => self.polled(now, answer, actions),
             Event::BatchApplied { cursor, position, has_id_gap, affects_edits, confirms_edits } => {
-                self.batch_applied(cursor, position, has_id_gap);
+                self.batch_applied(now, cursor, position, has_id_gap, actions);
                 self.push(now, push::Input::FeedApplied { affects_edits, confirms_edits }, actions);
             }
 
             Event::Push(input) => self.push(now, input, actions),
 
-            Event::ReconcileStarted(reconcile) => self.set_reconcile(reconcile),
-            Event::ReconcileAnswered { epoch, answer } => self.reconcile_answered(now, epoch, answer, actions),
-            Event::MissingListed(ids) => self.missing_listed(now, ids, actions),
-            Event::Swept { kind, swept } => self.swept(now, kind, swept, actions),
-            Event::ScopesChecked { epoch, answer } => self.scopes_checked(now, epoch, answer, actions),
-            Event::CursorChecked { epoch, answer } => self.cursor_checked(now, epoch, answer, actions),
+            Event::Reconcile(input) => self.reconcile(now, input, actions),
         }
     }
 }

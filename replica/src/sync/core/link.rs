@@ -10,6 +10,7 @@ use super::goal::EndReason;
 use super::identity::{FeedHead, Identity, ServerInfo};
 use super::outcome::{Expired, Failure, Refusal};
 use super::push;
+use super::reconcile;
 use super::state::{Core, Link};
 use crate::model::{BlockCause, FeedBatch, Phase, Reconcile, ReconcileCause, Transport};
 
@@ -30,7 +31,7 @@ impl Core {
     ) {
         (self.disk, self.batches_pending) = (None, 0);
         self.push(now, push::Input::Started, actions);
-        self.set_reconcile(reconcile);
+        self.reconcile(now, reconcile::Input::Begun(reconcile), actions);
         if is_paused {
             self.pause(now, actions);
         } else {
@@ -84,8 +85,7 @@ impl Core {
         self.stream.on_key_change();
         self.push(now, push::Input::KeyForgotten, actions);
         // Responses to requests with the old key are discarded.
-        let reconcile = self.reconciler.as_ref().map(|reconciler| reconciler.progress.clone());
-        self.set_reconcile(reconcile);
+        self.reconcile(now, reconcile::Input::KeyChanged, actions);
         actions.push(Action::CloseStream);
         self.greet(actions);
     }
@@ -93,7 +93,6 @@ impl Core {
     /// The database refused a write: memory is ahead of the disk, so the next attempt reloads the state.
     pub(super) fn write_failed(&mut self, now: Millis, reason: String, cause: BlockCause, actions: &mut Vec<Action>) {
         self.lost(now, reason, None, actions);
-        self.start_new_epoch();
         if let Link::Down { retry_at, .. } = &mut self.link {
             *retry_at = (*retry_at).min(now + DISK_RETRY);
         }
@@ -170,15 +169,14 @@ impl Core {
         actions.push(Action::SaveContact(server));
         (self.reason, self.failures) = (None, 0);
         self.key_refusal = None;
-        self.read_limit = limits.map(|limits| limits.reads);
-        self.set_reconcile_rate();
+        self.reconcile(now, reconcile::Input::ContactBegan(limits), actions);
         self.push(now, push::Input::ContactBegan(limits), actions);
     }
 
     /// Hands a batch out, together with the phase that the batch proves.
     pub(super) fn apply(&mut self, now: Millis, batch: FeedBatch, transport: Transport, actions: &mut Vec<Action>) {
         self.has_expired_cursor = false;
-        self.is_filled |= batch.is_at_present() && self.reconciler.is_none();
+        self.is_filled |= batch.is_at_present() && !self.reconciler.is_running();
         self.touched_at = now;
         self.batches_pending += 1;
         let (phase, reason) = (self.phase(), self.reason());
@@ -188,9 +186,16 @@ impl Core {
     }
 
     /// The database has applied a batch. An id gap means a restored server: pending answers may be of the old history.
-    pub(super) fn batch_applied(&mut self, cursor: Option<String>, position: i64, has_id_gap: bool) {
+    pub(super) fn batch_applied(
+        &mut self,
+        now: Millis,
+        cursor: Option<String>,
+        position: i64,
+        has_id_gap: bool,
+        actions: &mut Vec<Action>,
+    ) {
         if has_id_gap {
-            self.discard_pending_answers();
+            self.reconcile(now, reconcile::Input::HistoryGap, actions);
         }
         self.cursor = cursor.or(self.cursor.take());
         self.position = position;

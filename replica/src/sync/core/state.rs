@@ -5,7 +5,7 @@ use super::clock::Millis;
 use super::goal::Until;
 use super::identity::{FeedHead, Identity, ServerInfo};
 use super::push::Push;
-use super::reconcile::state::Reconciler;
+use super::reconcile::Reconciler;
 use super::stream_health::StreamHealth;
 use crate::model::{BlockCause, FeedBatch, Phase};
 
@@ -87,11 +87,7 @@ pub(crate) struct Core {
     pub(super) has_expired_cursor: bool,
     /// Why the disk refused a write. While set, memory may be ahead of the database.
     pub(super) disk: Option<BlockCause>,
-    pub(super) reconciler: Option<Reconciler>,
-    /// Reads per minute of the key. None: unlimited or unknown.
-    pub(super) read_limit: Option<u32>,
-    /// The connection epoch given out last. An answer to a query of an earlier epoch is discarded.
-    pub(super) connection_epoch: u64,
+    pub(super) reconciler: Reconciler,
     /// The position up to which the feed is applied.
     pub(super) position: i64,
     /// Phase, reason and retry time as saved last.
@@ -122,9 +118,7 @@ impl Core {
             stream: StreamHealth::new(until.is_single_run()),
             has_expired_cursor: false,
             disk: None,
-            reconciler: None,
-            read_limit: None,
-            connection_epoch: 0,
+            reconciler: Reconciler::default(),
             position: 0,
             shown: None,
             head_at_contact: None,

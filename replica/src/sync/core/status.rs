@@ -3,7 +3,7 @@
 
 use super::action::Action;
 use super::goal::{EndReason, Until};
-use super::reconcile::state::Reconciler;
+use super::reconcile::Reconciler;
 use super::state::{Core, Following, Link, StreamState};
 use crate::model::{BlockCause, Phase};
 
@@ -17,7 +17,7 @@ impl Core {
             (Link::Paused, _) => Phase::Paused,
             (_, Some(_)) => Phase::NeedsKey,
             _ if self.disk.is_some() => Phase::Blocked,
-            _ if self.in_contact() && self.reconciler.is_some() => self.reconcile_phase(),
+            _ if self.in_contact() && self.reconciler.is_running() => self.reconcile_phase(),
             _ if !self.in_contact() => Phase::Offline,
             _ if self.is_feed_current() && self.is_stream_delivering() => Phase::Live,
             _ if self.is_feed_current() => Phase::Polling,
@@ -32,10 +32,10 @@ impl Core {
     }
 
     fn reconcile_phase(&self) -> Phase {
-        match &self.reconciler {
-            Some(reconciler) if reconciler.question().is_some() => Phase::Blocked,
-            Some(reconciler) if reconciler.key_refusal.is_some() => Phase::NeedsKey,
-            _ => Phase::Reconciling,
+        match self.reconciler.question() {
+            Some(_) => Phase::Blocked,
+            None if self.reconciler.key_refusal().is_some() => Phase::NeedsKey,
+            None => Phase::Reconciling,
         }
     }
 
@@ -66,13 +66,13 @@ impl Core {
 
     /// Whether the tables show the present. The phase may still name a problem, such as a key without a scope for an edit.
     pub(super) fn is_at_present(&self) -> bool {
-        self.is_feed_current() && self.disk.is_none() && self.reconciler.is_none()
+        self.is_feed_current() && self.disk.is_none() && !self.reconciler.is_running()
     }
 
     /// The sentence about the phase for people. A refused key and a question for a person go first.
     pub(super) fn reason(&self) -> Option<String> {
-        let reconciler = self.reconciler.as_ref().filter(|_| self.in_contact());
-        let blocking = reconciler.and_then(|reconciler| reconciler.key_refusal.as_ref().or(reconciler.question()));
+        let reconciler = Some(&self.reconciler).filter(|_| self.in_contact());
+        let blocking = reconciler.and_then(|reconciler| reconciler.key_refusal().or(reconciler.question()));
         let failure = || reconciler.and_then(Reconciler::failure_text);
         let limited = || (self.in_contact() && self.push.is_limited()).then(|| RATE_LIMITED.to_owned());
         let own = || self.reason.clone().or_else(limited);
@@ -112,13 +112,12 @@ impl Core {
 
     /// Why a single run ends now. None: the run continues.
     fn end_reason(&self) -> Option<EndReason> {
-        let is_current = self.is_feed_current() && self.batches_pending == 0 && self.reconciler.is_none();
-        let reconcile_key_refusal = self.reconciler.as_ref().and_then(|reconciler| reconciler.key_refusal.as_ref());
-        let question = self.reconciler.as_ref().and_then(Reconciler::question);
+        let is_current = self.is_feed_current() && self.batches_pending == 0 && !self.reconciler.is_running();
+        let question = self.reconciler.question();
         // A key that may not write some collections still serves for the others and for all reads.
         let only_scopes_left = is_current && self.until != Until::Current && self.push.waits_for_scopes_only();
         let continues = self.in_contact() && !self.push.is_allowed_all() && !only_scopes_left;
-        let key_refusal = self.key_refusal().filter(|_| !continues).or(reconcile_key_refusal);
+        let key_refusal = self.key_refusal().filter(|_| !continues).or(self.reconciler.key_refusal());
         match (key_refusal, question) {
             _ if self.link == Link::Paused => Some(EndReason::Paused),
             (Some(why), _) => Some(EndReason::NeedsKey(why.clone())),

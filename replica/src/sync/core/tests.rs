@@ -1,5 +1,6 @@
 //! Link, status and end of a sync: events and the actions they cause. No runtime, no clock, no waiting.
 
+mod reconcile;
 mod silence;
 mod streams;
 
@@ -46,14 +47,19 @@ fn filled_to(cursor: &str) -> Event {
     }
 }
 
-fn identity_received(home: &str) -> Event {
-    Event::IdentityReceived(Ok(Identity {
+/// The owner of a key with these scopes.
+pub(super) fn identity(home: &str, scopes: &[&str]) -> Identity {
+    Identity {
         home_id: home.into(),
         home_name: "Home".into(),
         environment: "live".into(),
-        scopes: vec![],
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
         limits: None,
-    }))
+    }
+}
+
+fn identity_received(home: &str) -> Event {
+    Event::IdentityReceived(Ok(identity(home, &[])))
 }
 
 fn greet(core: &mut Core, now: Millis) -> Vec<Action> {
@@ -87,21 +93,6 @@ fn batch_applied(affects_edits: bool, confirms_edits: bool) -> Event {
 
 fn ready(head: i64) -> Event {
     Event::StreamBatch(FeedBatch { end: present(head), cursor: Some(format!("c{head}")), ..FeedBatch::default() })
-}
-
-/// When the push or a reconcile needs the next timer. The stream brings heartbeats meanwhile.
-pub(super) fn next_due(core: &mut Core) -> Millis {
-    loop {
-        let due = core.push.wake_at().into_iter().chain(core.reconcile_due_at()).min();
-        match (due, core.transport_due_at()) {
-            (Some(due), stream) if stream.is_none_or(|at| due <= at) => return due,
-            (_, Some(at)) => {
-                let heartbeat = FeedBatch { cursor: Some("c".into()), ..FeedBatch::default() };
-                core.handle(at, Event::StreamBatch(heartbeat));
-            }
-            _ => panic!("no timer is needed"),
-        }
-    }
 }
 
 fn retry_now() -> Event {

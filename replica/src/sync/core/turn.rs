@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::action::{Action, Request};
 use super::backoff::Backoff;
 use super::clock::Millis;
+use super::outcome::Refusal;
 
 /// One input at work. A machine adds actions for the engine, and facts for the other machines.
 #[derive(Debug)]
@@ -23,6 +24,12 @@ pub(super) struct Turn {
 pub(super) enum Fact {
     /// The server has accepted an edit. `rev`: the position of the write, if known.
     EditAccepted { rev: Option<i64> },
+    /// The reconcile holds an answer until the feed has reached its position.
+    FeedWanted,
+    /// The reconcile has learnt that the server refuses the feed cursor.
+    CursorRefused(Refusal),
+    /// The reconcile has ended: the tables are compared.
+    Compared,
 }
 
 impl Turn {

@@ -7,7 +7,7 @@ use super::state::Engine;
 use crate::model::{FeedBatch, Phase, Transport};
 use crate::store::edits::{answers, plan};
 use crate::store::{StoreError, disk_reserve, feed, reconcile, stream_finding, sync_log, sync_state};
-use crate::sync::core::{Action, Event, PushInput, Request, ServerInfo};
+use crate::sync::core::{Action, Event, PushInput, ReconcileInput, Request, ServerInfo};
 use crate::sync::page_buffer::QueryResponse;
 use crate::sync::wire::HttpRequest;
 
@@ -61,7 +61,7 @@ impl Engine {
             }
             Action::StartReconcile(cause) => {
                 tracing::info!(why = cause.why(), "comparing all records with the server");
-                return Ok(vec![Event::ReconcileStarted(self.write(|c| reconcile::begin(c, &cause))?)]);
+                return Ok(vec![Event::Reconcile(ReconcileInput::Begun(self.write(|c| reconcile::begin(c, &cause))?))]);
             }
             Action::SaveResponse { query, found, next_step } => {
                 self.save_response(QueryResponse { query, found, next_step })?;
@@ -71,11 +71,13 @@ impl Engine {
             }
             Action::SaveStep(step) => self.write(|c| reconcile::set_step(c, &step))?,
             Action::ListMissing { kind } => {
-                return Ok(vec![Event::MissingListed(self.retry_busy(|c| reconcile::records_to_fetch(c, kind))?)]);
+                return Ok(vec![Event::Reconcile(ReconcileInput::MissingListed(
+                    self.retry_busy(|c| reconcile::records_to_fetch(c, kind))?,
+                ))]);
             }
             Action::Sweep { kind, as_of, next_step } => {
                 let swept = self.write(|c| reconcile::sweep(c, kind, as_of, &next_step, now.wall))?;
-                return Ok(vec![Event::Swept { kind, swept }]);
+                return Ok(vec![Event::Reconcile(ReconcileInput::Swept(swept))]);
             }
             Action::AskPerson(question) => self.write(|c| reconcile::ask_person(c, &question))?,
             Action::ClearReconcileRequest { accepted } => self.write(|c| reconcile::note_request(c, accepted))?,
@@ -109,7 +111,7 @@ impl Engine {
             self.mark_edit_requests_stale();
         }
         // A reconcile first: with a comparison open, the batch does not prove the present.
-        let started = applied.reconcile.map(|reconcile| Event::ReconcileStarted(Some(reconcile)));
+        let started = applied.reconcile.map(|reconcile| Event::Reconcile(ReconcileInput::Begun(Some(reconcile))));
         let batch_applied = Event::BatchApplied {
             cursor: batch.cursor,
             position: applied.position,

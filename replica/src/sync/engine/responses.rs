@@ -3,7 +3,9 @@
 use super::state::{Engine, PendingRequest};
 use crate::store::StoreError;
 use crate::store::edits::{answers, push};
-use crate::sync::core::{EditResponse, Event, ExistingRecord, Failure, PushInput, Request, SendOutcome};
+use crate::sync::core::{
+    EditResponse, Event, ExistingRecord, Failure, PushInput, ReconcileAnswer, ReconcileInput, Request, SendOutcome,
+};
 use crate::sync::wire::{self, HttpResponse};
 
 /// Why the answer of an earlier connection epoch does not count.
@@ -24,15 +26,15 @@ impl Engine {
             Request::Poll { .. } => Event::Polled(response.and_then(|response| wire::poll_batch(&response))),
             Request::Reconcile { epoch, query } => {
                 let answer = response.and_then(|response| wire::reconcile_response(&query, &response));
-                Event::ReconcileAnswered { epoch, answer }
+                Event::Reconcile(ReconcileInput::Answered { epoch, answer: ReconcileAnswer::Query(answer) })
             }
             Request::CheckCursor { epoch, .. } => {
                 let answer = response.and_then(|response| wire::feed_head(&response)).map(drop);
-                Event::CursorChecked { epoch, answer }
+                Event::Reconcile(ReconcileInput::Answered { epoch, answer: ReconcileAnswer::Cursor(answer) })
             }
             Request::CheckScopes { epoch } => {
                 let answer = response.and_then(|response| wire::identity(&response));
-                Event::ScopesChecked { epoch, answer }
+                Event::Reconcile(ReconcileInput::Answered { epoch, answer: ReconcileAnswer::Scopes(answer) })
             }
             Request::SendEdits { groups } => {
                 let edits = outbox_request.as_ref().map_or(&[][..], |request| &request.edits);

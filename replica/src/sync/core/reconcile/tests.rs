@@ -1,191 +1,134 @@
-//! Reconciles as events and actions: the order of steps, interruptions, and what stops a reconcile. A small model of
-//! server and disk answers, so each point of interruption can be tried.
+//! The reconcile alone: the table of states, the order of the steps, interruptions, and pauses. A small model of server and
+//! disk answers, so each point of interruption can be tried.
 
-mod answers;
-
+use hearth_contract::schema::Kind;
 use serde_json::json;
 
-use super::super::{Action, Core, Event, Expired, Failure, FeedBatch, FeedHead, Millis, PushInput, Refusal, Request};
+use super::super::arrows;
+use super::super::backoff::Backoff;
+use super::super::outcome::Refusal;
+use super::super::tests::{identity, refusal};
 use super::*;
-use crate::model::Phase;
-use crate::sync::core::tests::{next_due, present, refusal};
-use crate::sync::{EndReason, Identity, Limits, Until};
+use crate::model::ReconcileQuery;
 
-fn identity(scopes: &[&str]) -> Identity {
-    Identity {
-        home_id: "home".into(),
-        home_name: "Home".into(),
-        environment: "live".into(),
-        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
-        limits: Some(Limits { reads: 300, writes: 60, bulk: 20 }),
+const SINCE: &str = "2026-06-01T00:00:00.000Z";
+
+fn new_reconcile() -> Reconcile {
+    Reconcile {
+        scope: ReconcileScope::Everything,
+        since: None,
+        tail_position: None,
+        step: ReconcileStep::Property,
+        accepted: false,
+        question: None,
     }
 }
 
-fn new_reconcile(since: Option<&str>) -> Reconcile {
-    let since = since.map(str::to_owned);
-    let scope = ReconcileScope::Everything;
-    Reconcile { scope, since, tail_position: None, step: ReconcileStep::Property, accepted: false, question: None }
+fn at_step(step: ReconcileStep) -> Reconcile {
+    Reconcile { step, ..new_reconcile() }
 }
 
 /// A reconcile of what changed after revision 4.
 fn changed_since_4() -> Reconcile {
-    Reconcile { scope: ReconcileScope::Changed { since_rev: 4 }, ..new_reconcile(Some("2026-06-01T00:00:00.000Z")) }
+    Reconcile { scope: ReconcileScope::Changed { since_rev: 4 }, since: Some(SINCE.to_owned()), ..new_reconcile() }
 }
 
-/// A model of disk and server, enough to answer a core.
+const FEED: Feed<'static> = Feed { in_contact: true, position: 9, cursor: None };
+
+/// A reconcile, and a model of disk and server that answers the reconcile.
 struct World {
-    core: Core,
+    reconciler: Reconciler,
+    backoff: Backoff,
+    /// The progress on disk. None: no reconcile.
     saved: Option<Reconcile>,
-    /// Ids in the server's list, two per page.
-    rooms: Vec<&'static str>,
+    /// Pages of two ids in the server's list of rooms.
+    pages: usize,
+    /// Rooms of which the server has newer versions.
     missing: Vec<String>,
-    too_many: bool,
-    not_walked: bool,
-    /// The next batch has an id gap.
-    has_id_gap: bool,
     queries: Vec<ReconcileQuery>,
-    shown: Vec<Phase>,
-    finished: Option<EndReason>,
-    deleted: usize,
-    /// Whether the disk was last marked as the present.
-    is_current: bool,
-    head: i64,
+    swept: usize,
 }
 
 impl World {
-    fn new(saved: Option<Reconcile>) -> World {
-        World {
-            core: Core::new(Until::Stopped, 7),
-            saved,
-            rooms: vec!["a", "b", "c"],
+    /// A process that goes on from this progress, and the requests that it sends in contact.
+    fn start(saved: Reconcile) -> (World, Vec<Request>) {
+        let mut world = World {
+            reconciler: Reconciler::default(),
+            backoff: Backoff::new(7),
+            saved: Some(saved),
+            pages: 2,
             missing: Vec::new(),
-            too_many: false,
-            not_walked: false,
-            has_id_gap: false,
             queries: Vec::new(),
-            shown: Vec::new(),
-            finished: None,
-            deleted: 0,
-            is_current: false,
-            head: 9,
-        }
-    }
-
-    /// Starts a process from the saved state; the server accepts the cursor. Returns the requests of the reconcile.
-    fn start(&mut self) -> Vec<Request> {
-        let reconcile = self.saved.clone();
-        let mut waiting = Vec::new();
-        let cursor = Some("c1".to_owned());
-        let started = Event::Started {
-            cursor,
-            is_filled: true,
-            home_id: Some("home".into()),
-            holds_streams_back: false,
-            reconcile,
-            is_paused: false,
+            swept: 0,
         };
-        for event in [
-            started,
-            Event::IdentityReceived(Ok(identity(&[]))),
-            Event::FeedHeadReceived(Ok(FeedHead::default())),
-            Event::StreamOpened,
-            Event::StreamBatch(FeedBatch { end: present(self.head), ..FeedBatch::default() }),
-        ] {
-            waiting.extend(self.handle(0, event));
-        }
-        waiting.retain(|request| {
-            matches!(request, Request::Reconcile { .. } | Request::CheckCursor { .. } | Request::CheckScopes { .. })
-        });
-        waiting
+        let requests = world.restart();
+        (world, requests)
     }
 
-    /// Passes an event to the core and carries the actions out. Returns the requests to the server.
-    fn handle(&mut self, now: Millis, event: Event) -> Vec<Request> {
-        let mut events = vec![event];
+    /// Another process goes on from the disk.
+    fn restart(&mut self) -> Vec<Request> {
+        self.reconciler = Reconciler::default();
+        self.handle(0, Some(Input::Begun(self.saved.clone())))
+    }
+
+    /// Gives an input, and carries the actions out. Returns the requests to the server.
+    fn handle(&mut self, now: Millis, input: Option<Input>) -> Vec<Request> {
+        let mut inputs: Vec<Input> = input.into_iter().collect();
         let mut requests = Vec::new();
-        while !events.is_empty() {
-            for action in self.core.handle(now, events.remove(0)) {
+        loop {
+            let mut turn = Turn::new(now, self.backoff.clone());
+            if !inputs.is_empty() {
+                self.reconciler.handle(&mut turn, inputs.remove(0), FEED);
+            }
+            self.reconciler.proceed(&mut turn, FEED);
+            self.backoff = turn.backoff;
+            for action in turn.actions {
                 match action {
                     Action::Request(request) => requests.push(request),
-                    Action::StartReconcile(_) => {
-                        let since = self.saved.take().and_then(|before| before.since);
-                        self.saved = Some(new_reconcile(since.as_deref()));
-                        events.push(Event::ReconcileStarted(self.saved.clone()));
-                    }
-                    Action::SaveResponse { query, next_step, .. } => {
-                        if let ReconcileQuery::Record { id, .. } = &query {
-                            self.missing.retain(|missing| missing != id);
-                        }
-                        if let Some(saved) = &mut self.saved {
-                            saved.step = next_step;
-                        }
-                    }
-                    Action::SaveStep(step) => self.save(|saved| saved.step = step),
-                    Action::CompareEverything { next_step } => {
-                        self.save(|saved| (saved.scope, saved.step) = (ReconcileScope::Everything, next_step));
-                    }
-                    Action::ListMissing { kind } => events.push(Event::MissingListed(match kind {
-                        Kind::Room => self.missing.clone(),
-                        _ => Vec::new(),
-                    })),
-                    Action::Sweep { kind, next_step, .. } => {
-                        let accepted = self.saved.as_ref().is_some_and(|saved| saved.accepted);
-                        let swept = if std::mem::take(&mut self.not_walked) {
-                            SweepOutcome::NotListed
-                        } else if self.too_many && kind == Kind::Room && !accepted {
-                            SweepOutcome::TooMany { gone: 60, of: 80 }
-                        } else {
-                            self.deleted += 1;
-                            self.save(|saved| saved.step = next_step);
-                            SweepOutcome::Done
-                        };
-                        events.push(Event::Swept { kind, swept });
-                    }
-                    Action::AskPerson(question) => self.save(|saved| saved.question = Some(question)),
-                    Action::ClearReconcileRequest { accepted } => self.save(|saved| {
-                        if accepted {
-                            (saved.accepted, saved.question) = (true, None);
-                        }
-                    }),
-                    Action::FinishReconcile => self.saved = None,
-                    Action::TouchContact { is_current } => self.is_current = is_current,
-                    Action::ShowPhase { phase, .. } => self.shown.push(phase),
-                    Action::Finish(reason) => self.finished = Some(reason),
-                    Action::PlanEdits => {
-                        events.push(Event::Push(PushInput::Planned { ready: vec![], has_open_edits: false }))
-                    }
-                    Action::ApplyBatch { batch, phase, is_current, .. } => {
-                        self.shown.push(phase);
-                        self.is_current = is_current;
-                        let position = batch.head().unwrap_or(self.head);
-                        events.push(Event::BatchApplied {
-                            cursor: batch.cursor,
-                            position,
-                            has_id_gap: self.has_id_gap,
-                            affects_edits: false,
-                            confirms_edits: false,
-                        });
-                    }
-                    _ => {}
+                    action => inputs.extend(self.carry_out(action)),
                 }
             }
+            if inputs.is_empty() {
+                return requests;
+            }
         }
-        requests
+    }
+
+    fn carry_out(&mut self, action: Action) -> Option<Input> {
+        match action {
+            Action::SaveResponse { query, next_step, .. } => {
+                if let ReconcileQuery::Record { id, .. } = &query {
+                    self.missing.retain(|missing| missing != id);
+                }
+                self.save(|saved| saved.step = next_step);
+            }
+            Action::SaveStep(step) => self.save(|saved| saved.step = step),
+            Action::CompareEverything { next_step } => {
+                self.save(|saved| (saved.scope, saved.step) = (ReconcileScope::Everything, next_step));
+            }
+            Action::ListMissing { kind: Kind::Room } => return Some(Input::MissingListed(self.missing.clone())),
+            Action::ListMissing { .. } => return Some(Input::MissingListed(Vec::new())),
+            Action::Sweep { next_step, .. } => {
+                self.swept += 1;
+                self.save(|saved| saved.step = next_step);
+                return Some(Input::Swept(SweepOutcome::Done));
+            }
+            Action::FinishReconcile => self.saved = None,
+            action => panic!("{action:?}"),
+        }
+        None
     }
 
     fn save(&mut self, change: impl FnOnce(&mut Reconcile)) {
-        if let Some(saved) = &mut self.saved {
-            change(saved);
-        }
+        self.saved.as_mut().map(change);
     }
 
     fn answer(&self, query: &ReconcileQuery) -> ReconcileResponse {
         let record = |id: &str| json!({ "id": id, "rev": 5 }).as_object().cloned().unwrap();
         let (records, next_cursor) = match query {
             ReconcileQuery::Ids { kind: Kind::Room, cursor } => {
-                let from = cursor.as_ref().map_or(0, |cursor| cursor.parse().unwrap());
-                // The core ignores the ids of a page and uses only the cursor.
-                (Vec::new(), (from + 2 < self.rooms.len()).then(|| (from + 2).to_string()))
+                let page = cursor.as_ref().map_or(1, |cursor| cursor.parse().unwrap());
+                (Vec::new(), (page < self.pages).then(|| (page + 1).to_string()))
             }
             ReconcileQuery::Deletions { cursor: None, .. } => (Vec::new(), Some("2".to_owned())),
             ReconcileQuery::Record { id, .. } => (vec![record(id)], None),
@@ -194,64 +137,176 @@ impl World {
         ReconcileResponse { records, next_cursor, as_of: 9, ..ReconcileResponse::default() }
     }
 
-    /// Answers at most `limit` requests and the requests that follow. Returns the requests left.
+    /// Answers a request, with `refused` in place of the model's answer. Returns the requests that follow.
+    fn respond(&mut self, now: Millis, request: Request, refused: Option<Refusal>) -> Vec<Request> {
+        let (epoch, answer) = match request {
+            Request::Reconcile { epoch, query } => {
+                self.queries.push(query.clone());
+                let answer = self.answer(&query);
+                (epoch, Answer::Query(refused.map_or(Ok(answer), |refusal| Err(Failure::Refused(refusal)))))
+            }
+            Request::CheckCursor { epoch, .. } => (epoch, Answer::Cursor(Ok(()))),
+            request => panic!("{request:?}"),
+        };
+        self.handle(now, Some(Input::Answered { epoch, answer }))
+    }
+
+    /// Answers at most `limit` requests, one after the other. Returns the requests left.
     fn answer_requests(&mut self, mut requests: Vec<Request>, limit: usize) -> Vec<Request> {
-        let mut answered = 0;
-        while !requests.is_empty() && answered < limit {
-            answered += 1;
-            requests = match requests.remove(0) {
-                Request::Reconcile { epoch, query } => {
-                    self.queries.push(query.clone());
-                    let found = self.answer(&query);
-                    self.handle(1, Event::ReconcileAnswered { epoch, answer: Ok(found) })
-                }
-                Request::CheckCursor { epoch, .. } => self.handle(1, Event::CursorChecked { epoch, answer: Ok(()) }),
-                _ => Vec::new(),
-            };
+        for _ in 0..limit {
+            if requests.is_empty() {
+                break;
+            }
+            let request = requests.remove(0);
+            requests.extend(self.respond(1, request, None));
         }
         requests
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.reconciler.wake_at().expect("a timer")
+    }
+}
+
+fn ids_of_rooms(cursor: Option<&str>) -> ReconcileQuery {
+    ReconcileQuery::Ids { kind: Kind::Room, cursor: cursor.map(str::to_owned) }
+}
+
+/// The name of the reconciler's state in the table.
+fn state_of(reconciler: &Reconciler, now: Millis) -> &'static str {
+    let Some(running) = &reconciler.running else { return "idle" };
+    match (&running.wait, &running.progress.step) {
+        _ if running.progress.question.is_some() => "question",
+        (Wait::Until(at), _) if *at > now => "pausing",
+        (Wait::Until(_), ReconcileStep::Records { .. }) if running.missing.is_empty() => "list due",
+        (Wait::Until(_), ReconcileStep::Sweep { .. }) => "sweep due",
+        (Wait::Until(_), ReconcileStep::Done) => "check due",
+        (Wait::Until(_), _) => "query due",
+        (Wait::Server(Asked::Query(_)), _) => "asked",
+        (Wait::Server(Asked::Scopes { .. }), _) => "checking scopes",
+        (Wait::Server(Asked::Cursor), _) => "checking cursor",
+        (Wait::Feed(..), _) => "ahead of feed",
+        (Wait::Database, ReconcileStep::Records { .. }) => "listing",
+        (Wait::Database, ReconcileStep::Sweep { .. }) => "sweeping",
+        (Wait::Database, _) => "beginning",
+    }
+}
+
+/// A reconciler in this state.
+fn made(state: &str) -> Reconciler {
+    let (records, sweep) =
+        (ReconcileStep::Records { kind: Kind::Inventory, as_of: 4 }, ReconcileStep::Sweep { kind: Kind::Inventory, as_of: 4 });
+    let after = |step: ReconcileStep, inputs: &[&str]| {
+        let mut reconciler = Reconciler::default();
+        let mut turn = Turn::new(0, Backoff::new(7));
+        reconciler.handle(&mut turn, Input::Begun(Some(at_step(step))), FEED);
+        inputs.iter().for_each(|input| give(&mut reconciler, &mut turn, input));
+        reconciler
+    };
+    match state {
+        "idle" => Reconciler::default(),
+        "query due" => after(ReconcileStep::Property, &[]),
+        "list due" => after(records, &[]),
+        "sweep due" => after(sweep, &[]),
+        "check due" => after(ReconcileStep::Done, &[]),
+        "asked" => after(ReconcileStep::Property, &["proceed"]),
+        "pausing" => after(ReconcileStep::Property, &["proceed", "no answer"]),
+        "ahead of feed" => after(ReconcileStep::Property, &["proceed", "answer ahead"]),
+        "listing" => after(records, &["proceed"]),
+        "sweeping" => after(sweep, &["proceed"]),
+        "checking scopes" => after(sweep, &["proceed", "too many"]),
+        "checking cursor" => after(ReconcileStep::Done, &["proceed"]),
+        "question" => after(sweep, &["proceed", "too many", "scope held"]),
+        state => panic!("{state}"),
+    }
+}
+
+fn give(reconciler: &mut Reconciler, turn: &mut Turn, input: &str) {
+    let epoch = reconciler.epoch;
+    let answered = |answer| Input::Answered { epoch, answer };
+    let read_at = |as_of| answered(Answer::Query(Ok(ReconcileResponse { as_of, ..ReconcileResponse::default() })));
+    let refused = |status, error_type| Failure::Refused(refusal(status, error_type));
+    let silence = || Failure::NoAnswer("cut".into());
+    let input = match input {
+        "proceed" => return reconciler.proceed(turn, FEED),
+        "contact lost" => return reconciler.proceed(turn, Feed { in_contact: false, ..FEED }),
+        "feed caught up" => return reconciler.proceed(turn, Feed { position: 12, ..FEED }),
+        "begun" => Input::Begun(Some(new_reconcile())),
+        "ended" => Input::Begun(None),
+        "requested" => Input::Requested { accepted: false },
+        "accepted" => Input::Requested { accepted: true },
+        "answer" => read_at(9),
+        "answer ahead" => read_at(12),
+        "no answer" => answered(Answer::Query(Err(silence()))),
+        "key refused" => answered(Answer::Query(Err(refused(403, "insufficient_scope")))),
+        "list forgotten" => answered(Answer::Query(Err(refused(400, "invalid_cursor")))),
+        "records listed" => Input::MissingListed(vec!["b".into()]),
+        "none listed" => Input::MissingListed(Vec::new()),
+        "swept" => Input::Swept(SweepOutcome::Done),
+        "ids not listed" => Input::Swept(SweepOutcome::NotListed),
+        "too many" => Input::Swept(SweepOutcome::TooMany { gone: 60, of: 80 }),
+        "scope held" => answered(Answer::Scopes(Ok(identity("home", &["inventory:read"])))),
+        "scope missing" => answered(Answer::Scopes(Ok(identity("home", &["tasks:read"])))),
+        "scopes unknown" => answered(Answer::Scopes(Err(silence()))),
+        "cursor known" => answered(Answer::Cursor(Ok(()))),
+        "cursor refused" => answered(Answer::Cursor(Err(refused(410, "cursor_expired")))),
+        "cursor unchecked" => answered(Answer::Cursor(Err(silence()))),
+        "history gap" => Input::HistoryGap,
+        "new key" => Input::KeyChanged,
+        input => panic!("{input}"),
+    };
+    reconciler.handle(turn, input, FEED);
+}
+
+#[test]
+fn reconcile_follows_the_table() {
+    arrows::walk(include_str!("../reconcile.rs"), made, give, state_of);
+}
+
+#[test]
+fn answer_of_earlier_epoch_is_discarded() {
+    for input in ["contact lost", "history gap", "new key", "begun"] {
+        let mut reconciler = made("asked");
+        let epoch = reconciler.epoch;
+        let mut turn = Turn::new(1, Backoff::new(7));
+        give(&mut reconciler, &mut turn, input);
+        give(&mut reconciler, &mut turn, "proceed");
+        let late = Input::Answered { epoch, answer: Answer::Query(Ok(ReconcileResponse::default())) };
+        reconciler.handle(&mut turn, late, FEED);
+        assert_eq!((state_of(&reconciler, 1), turn.actions.len()), ("asked", 1), "{input}");
     }
 }
 
 #[test]
-fn reconcile_handles_every_collection() {
-    let mut world = World::new(Some(new_reconcile(Some("2026-06-01T00:00:00.000Z"))));
+fn question_names_the_records() {
+    let question = made("question").question().cloned().unwrap();
+    assert!(question.starts_with("60 of 80 inventory"), "{question}");
+}
+
+#[test]
+fn all_steps_of_every_collection() {
+    let (mut world, requests) = World::start(Reconcile { since: Some(SINCE.to_owned()), ..new_reconcile() });
     world.missing = vec!["b".into()];
-    let requests = world.start();
     world.answer_requests(requests, usize::MAX);
-    assert_eq!((world.saved.as_ref(), world.deleted), (None, 5));
-    assert_eq!((world.shown.last(), world.is_current), (Some(&Phase::Live), true), "the end proves the present");
-    assert!(!world.shown.contains(&Phase::CatchingUp), "{:?}", world.shown);
+    assert_eq!((&world.saved, world.swept), (&None, 5));
     assert_eq!(world.queries[0], ReconcileQuery::Property);
-    let of_rooms: Vec<&ReconcileQuery> = world
-        .queries
-        .iter()
-        .filter(|query| match query {
-            ReconcileQuery::Changes { kind, .. }
-            | ReconcileQuery::Ids { kind, .. }
-            | ReconcileQuery::Record { kind, .. } => *kind == Kind::Room,
-            _ => false,
-        })
-        .collect();
-    let since = Some("2026-06-01T00:00:00.000Z".to_owned());
-    assert_eq!(
-        of_rooms,
-        [
-            &ReconcileQuery::Changes { kind: Kind::Room, since, cursor: None },
-            &ReconcileQuery::Ids { kind: Kind::Room, cursor: None },
-            &ReconcileQuery::Ids { kind: Kind::Room, cursor: Some("2".into()) },
-            &ReconcileQuery::Record { kind: Kind::Room, id: "b".into() },
-        ]
-    );
+    let expected = [
+        ReconcileQuery::Changes { kind: Kind::Room, since: Some(SINCE.to_owned()), cursor: None },
+        ids_of_rooms(None),
+        ids_of_rooms(Some("2")),
+        ReconcileQuery::Record { kind: Kind::Room, id: "b".into() },
+    ];
+    let rooms = world.queries.iter().position(|query| *query == expected[0]).unwrap();
+    assert_eq!(world.queries[rooms..rooms + 4], expected);
+    assert_eq!(world.queries.len(), 1 + 2 * Kind::COLLECTIONS.len() + 2);
 }
 
 #[test]
 fn gap_lists_changes_then_deletions() {
-    let mut world = World::new(Some(changed_since_4()));
-    let requests = world.start();
+    let (mut world, requests) = World::start(changed_since_4());
     world.answer_requests(requests, usize::MAX);
-    assert_eq!((world.saved.as_ref(), world.deleted), (None, 5), "every collection is swept");
-    let since = Some("2026-06-01T00:00:00.000Z".to_owned());
+    assert_eq!((&world.saved, world.swept), (&None, 5), "every collection is swept");
+    let since = Some(SINCE.to_owned());
     let changes = Kind::COLLECTIONS.map(|kind| ReconcileQuery::Changes { kind, since: since.clone(), cursor: None });
     let deletions = [None, Some("2".to_owned())].map(|cursor| ReconcileQuery::Deletions { since_rev: 4, cursor });
     let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(changes).chain(deletions).collect();
@@ -261,18 +316,14 @@ fn gap_lists_changes_then_deletions() {
 #[test]
 fn server_without_deletions_is_compared_whole() {
     for status in [404, 400] {
-        let mut world = World::new(Some(changed_since_4()));
-        let requests = world.start();
-        let requests = world.answer_requests(requests, 1 + Kind::COLLECTIONS.len());
-        let [Request::Reconcile { epoch, query: ReconcileQuery::Deletions { .. } }] = requests[..] else {
-            panic!("{requests:?}")
-        };
-        let answer = Err(Failure::Refused(refusal(status, "invalid_request")));
-        let requests = world.handle(1, Event::ReconcileAnswered { epoch, answer });
+        let (mut world, requests) = World::start(changed_since_4());
+        let mut requests = world.answer_requests(requests, 1 + Kind::COLLECTIONS.len());
+        let request = requests.remove(0);
+        assert!(matches!(request, Request::Reconcile { query: ReconcileQuery::Deletions { .. }, .. }), "{request:?}");
+        let requests = world.respond(1, request, Some(refusal(status, "invalid_request")));
         assert_eq!(world.saved.as_ref().map(|saved| saved.scope), Some(ReconcileScope::Everything));
-        let requests = if requests.is_empty() { world.handle(1, Event::Timer) } else { requests };
         world.answer_requests(requests, usize::MAX);
-        assert_eq!((world.saved.as_ref(), world.deleted), (None, 5), "{status}");
+        assert_eq!((&world.saved, world.swept), (&None, 5), "{status}");
         let ids = world.queries.iter().filter(|query| matches!(query, ReconcileQuery::Ids { .. })).count();
         assert!(ids >= Kind::COLLECTIONS.len(), "{:?}", world.queries);
     }
@@ -280,57 +331,54 @@ fn server_without_deletions_is_compared_whole() {
 
 #[test]
 fn persons_request_widens_a_reconcile_of_changes() {
-    let mut world = World::new(Some(changed_since_4()));
-    world.start();
-    let asked = Event::ControlChanged { is_paused: false, reconcile: Some(false), retry_now: false };
-    world.handle(1, asked);
-    assert_eq!(world.saved.map(|saved| saved.scope), Some(ReconcileScope::Everything));
+    let mut reconciler = Reconciler::default();
+    let mut turn = Turn::new(0, Backoff::new(7));
+    let sweep = ReconcileStep::Sweep { kind: Kind::Task, as_of: 4 };
+    reconciler.handle(&mut turn, Input::Begun(Some(Reconcile { step: sweep, ..changed_since_4() })), FEED);
+    reconciler.handle(&mut turn, Input::Requested { accepted: false }, FEED);
+    reconciler.proceed(&mut turn, FEED);
+    let begins = [Action::StartReconcile(ReconcileCause::Asked { accepted: false })];
+    assert_eq!(turn.actions, begins, "no step of the narrow reconcile follows");
 }
 
 #[test]
 fn missing_record_waits_for_its_delete_event() {
-    let mut world = World::new(Some(new_reconcile(None)));
+    let (mut world, mut requests) = World::start(new_reconcile());
     world.missing = vec!["b".into(), "c".into()];
-    let mut requests = world.start();
-    let mut asked = Vec::new();
-    let mut now = 1;
+    let (mut asked, mut now) = (Vec::new(), 1);
     while world.saved.is_some() {
-        let (epoch, query) = match requests.pop() {
-            Some(Request::Reconcile { epoch, query }) => (epoch, query),
-            Some(Request::CheckCursor { epoch, .. }) => {
-                requests = world.handle(now, Event::CursorChecked { epoch, answer: Ok(()) });
-                continue;
-            }
-            _ => {
-                now = world.core.wake_at().expect("a timer");
-                requests = world.handle(now, Event::Timer);
-                continue;
-            }
-        };
-        let mut found = world.answer(&query);
-        if let ReconcileQuery::Record { id, .. } = &query {
-            asked.push(id.clone());
-            assert!(asked.len() < 10, "{asked:?}");
-            if id == "b" {
-                found = ReconcileResponse::default();
+        requests = match requests.pop() {
+            Some(Request::Reconcile { epoch, query: ReconcileQuery::Record { id, .. } }) if id == "b" => {
+                asked.push(id);
                 if asked.len() == 3 {
                     // The feed has brought the delete.
                     world.missing.clear();
                 }
+                let answer = Answer::Query(Ok(ReconcileResponse::default()));
+                world.handle(now, Some(Input::Answered { epoch, answer }))
             }
-        }
-        requests = world.handle(now, Event::ReconcileAnswered { epoch, answer: Ok(found) });
+            Some(request) => {
+                if let Request::Reconcile { query: ReconcileQuery::Record { id, .. }, .. } = &request {
+                    asked.push(id.clone());
+                }
+                world.respond(now, request, None)
+            }
+            None => {
+                now = world.wake_at();
+                world.handle(now, None)
+            }
+        };
+        assert!(asked.len() < 10, "{asked:?}");
     }
     assert_eq!(asked, ["c", "b", "b"], "other records do not wait");
 }
 
 #[test]
 fn interrupted_reconcile_continues() {
-    for reconcile in [new_reconcile(None), changed_since_4()] {
+    for reconcile in [new_reconcile(), changed_since_4()] {
         let begin = || {
-            let mut world = World::new(Some(reconcile.clone()));
+            let (mut world, requests) = World::start(reconcile.clone());
             world.missing = vec!["b".into()];
-            let requests = world.start();
             (world, requests)
         };
         let whole = {
@@ -342,147 +390,65 @@ fn interrupted_reconcile_continues() {
             let (mut world, requests) = begin();
             world.answer_requests(requests, cut);
             // The process dies, and another process continues from the disk.
-            world.core = Core::new(Until::Stopped, 8);
-            let requests = world.start();
+            let requests = world.restart();
             world.answer_requests(requests, usize::MAX);
             assert_eq!(world.queries, whole, "cut after {cut} answers");
-            assert_eq!((world.saved, world.deleted), (None, 5), "cut after {cut} answers");
+            assert_eq!((&world.saved, world.swept), (&None, 5), "cut after {cut} answers");
         }
     }
 }
 
 #[test]
-fn restore_during_reconcile_is_noticed() {
-    let mut world = World::new(Some(new_reconcile(None)));
-    let requests = world.start();
-    let queries = 1 + 2 * Kind::COLLECTIONS.len() + 1;
-    let requests = world.answer_requests(requests, queries);
-    let [Request::CheckCursor { epoch, cursor }] = &requests[..] else { panic!("{requests:?}") };
-    assert_eq!((cursor.as_deref(), world.deleted), (Some("c1"), 5));
-    assert!(world.saved.is_some(), "the reconcile continues");
-    assert_eq!(world.core.wake_at().filter(|at| *at <= 1), None, "no timer before the answer");
-
-    let failed = Event::CursorChecked { epoch: *epoch, answer: Err(Failure::NoAnswer("cut".into())) };
-    assert!(world.handle(1, failed).is_empty());
-    let at = world.core.wake_at().unwrap();
-    let requests = world.handle(at, Event::Timer);
-    let [Request::CheckCursor { epoch, .. }] = requests[..] else { panic!("requested again: {requests:?}") };
-    let expired = Expired { restored: true, resume: "d4".into(), fork: None };
-    let gone = Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") };
-    world.handle(at, Event::CursorChecked { epoch, answer: Err(Failure::Refused(gone)) });
-    assert_eq!(world.saved, Some(new_reconcile(None)), "started again");
-    world.handle(at, Event::IdentityReceived(Ok(identity(&[]))));
-    let actions = world.core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
-    assert_eq!(actions, [Action::OpenStream { cursor: Some("d4".into()) }]);
-}
-
-#[test]
-fn expired_cursor_starts_a_reconcile() {
-    let mut world = World::new(None);
-    world.start();
-    world.handle(1, Event::StreamEnded { reason: "cut".into() });
-    let at = world.core.wake_at().unwrap();
-    world.handle(at, Event::Timer);
-    world.handle(at, Event::IdentityReceived(Ok(identity(&[]))));
-    world.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
-    let expired = Expired { restored: false, resume: "c40".into(), fork: None };
-    let gone = Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") };
-    world.handle(at, Event::StreamRefused(gone));
-    assert!(world.saved.is_some());
-    world.handle(at, Event::IdentityReceived(Ok(identity(&[]))));
-    let actions = world.core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
-    assert_eq!(actions, [Action::OpenStream { cursor: Some("c40".into()) }]);
-    let requests = world.handle(at, Event::StreamOpened);
-    assert!(requests.iter().any(|request| matches!(request, Request::Reconcile { .. })), "{requests:?}");
-    assert_eq!(world.shown.last(), Some(&Phase::Reconciling));
-}
-
-#[test]
-fn mass_delete_waits_for_a_person() {
-    let mut world = World::new(Some(new_reconcile(None)));
-    world.too_many = true;
-    let requests = world.start();
-    let scopes = world.answer_requests(requests, usize::MAX);
-    assert!(scopes.is_empty());
-    let epoch = 1;
-    world.handle(2, Event::ScopesChecked { epoch, answer: Ok(identity(&["rooms:read"])) });
-    let question = world.saved.as_ref().and_then(|saved| saved.question.clone()).unwrap();
-    assert!(question.contains("60 of 80 rooms"), "{question}");
-    assert_eq!(world.shown.last(), Some(&Phase::Blocked));
-
-    world.core = Core::new(Until::Stopped, 8);
-    assert!(world.start().is_empty());
-    assert_eq!(world.shown.last(), Some(&Phase::Blocked));
-    let proof = world.handle(3, Event::ControlChanged { is_paused: false, reconcile: Some(true), retry_now: false });
-    world.answer_requests(proof, usize::MAX);
-    assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
-
-    let mut once = World::new(Some(Reconcile { question: Some(question.clone()), ..new_reconcile(None) }));
-    once.core = Core::new(Until::Current, 8);
-    once.start();
-    assert_eq!(once.finished, Some(EndReason::Asks(question)));
-}
-
-#[test]
-fn confirmation_before_start_is_used() {
-    let asked = Reconcile { question: Some("60 of 80".into()), ..new_reconcile(None) };
-    let mut world = World::new(Some(asked));
-    world.core = Core::new(Until::Current, 8);
-    let reconcile = world.saved.clone();
-    let home_id = Some("home".into());
-    world.handle(
-        0,
-        Event::Started {
-            cursor: Some("c1".into()),
-            is_filled: true,
-            home_id,
-            holds_streams_back: false,
-            reconcile,
-            is_paused: false,
-        },
-    );
-    world.handle(0, Event::ControlChanged { is_paused: false, reconcile: Some(true), retry_now: false });
-    assert_eq!(world.finished, None);
-    assert!(world.saved.is_some_and(|saved| saved.accepted && saved.question.is_none()));
-}
-
-#[test]
-fn unreadable_records_are_not_deleted() {
-    let mut world = World::new(Some(new_reconcile(None)));
-    world.too_many = true;
-    let requests = world.start();
-    world.answer_requests(requests, usize::MAX);
-    world.handle(2, Event::ScopesChecked { epoch: 1, answer: Ok(identity(&["tasks:read"])) });
-    assert_eq!(world.shown.last(), Some(&Phase::NeedsKey));
-    assert_eq!(world.saved.as_ref().map(|saved| saved.question.is_none()), Some(true));
-    world.too_many = false;
-    let at = next_due(&mut world.core);
-    let requests = world.handle(at, Event::Timer);
-    world.answer_requests(requests, usize::MAX);
-    assert_eq!((world.saved.as_ref(), world.shown.last()), (None, Some(&Phase::Live)));
-}
-
-#[test]
-fn sweep_without_id_list_lists_ids_first() {
-    let kind = Kind::Room;
-    let mut world =
-        World::new(Some(Reconcile { step: ReconcileStep::Sweep { kind, as_of: 4 }, ..new_reconcile(None) }));
-    world.not_walked = true;
-    let requests = world.start();
-    let query = ReconcileQuery::Ids { kind, cursor: None };
-    assert!(matches!(&requests[..], [Request::Reconcile { query: asked, .. }] if *asked == query), "{requests:?}");
-    world.answer_requests(requests, usize::MAX);
-    assert_eq!(world.saved, None);
-}
-
-#[test]
 fn reconcile_leaves_reads_to_others() {
-    let mut world = World::new(Some(new_reconcile(None)));
-    let many: Vec<&'static str> = (0..2000).map(|n| &*Box::leak(n.to_string().into_boxed_str())).collect();
-    world.rooms = many;
-    let requests = world.start();
+    let (mut world, requests) = World::start(new_reconcile());
+    let limits = Some(Limits { reads: 300, writes: 60, bulk: 20 });
+    world.handle(0, Some(Input::ContactBegan(limits)));
+    world.pages = 2000;
     world.answer_requests(requests, usize::MAX);
     assert_eq!(world.queries.len(), 240);
-    let at = next_due(&mut world.core);
-    assert!(at >= 60_000, "{at}");
+    assert!(world.wake_at() >= 60_000);
+}
+
+#[test]
+fn refused_list_respects_retry_after() {
+    let (mut world, mut requests) = World::start(new_reconcile());
+    let limited = Refusal { retry_after: Some(30_000), ..refusal(429, "rate_limited") };
+    assert!(world.respond(1, requests[0].clone(), Some(limited)).is_empty());
+    let at = world.wake_at();
+    assert!((30_001..40_000).contains(&at), "{at}");
+    let again = world.handle(at, None);
+    assert_eq!(again, requests);
+    world.respond(at, requests.remove(0), Some(refusal(403, "insufficient_scope")));
+    assert!(world.reconciler.key_refusal().is_some());
+    assert_eq!(world.wake_at(), at + 60_000);
+}
+
+#[test]
+fn failing_list_is_shown_until_it_answers() {
+    let (mut world, requests) = World::start(new_reconcile());
+    world.respond(0, requests[0].clone(), Some(refusal(500, "the list is broken")));
+    let text = world.reconciler.failure_text().unwrap();
+    assert!(text.ends_with("does not come on: the list is broken"), "{text}");
+    let again = world.handle(world.wake_at(), None);
+    assert!(world.reconciler.failure_text().is_some());
+    world.answer_requests(again, 1);
+    assert_eq!(world.reconciler.failure_text(), None);
+}
+
+#[test]
+fn restarting_list_slows_down() {
+    let (mut world, mut requests) = World::start(new_reconcile());
+    let (mut now, mut begun) = (0, 0);
+    while now < 120_000 {
+        while let Some(request) = requests.pop() {
+            let Request::Reconcile { query, .. } = &request else { panic!("{request:?}") };
+            begun += u32::from(*query == ids_of_rooms(None));
+            let is_second = *query == ids_of_rooms(Some("2"));
+            let refused = is_second.then(|| refusal(400, "invalid_cursor"));
+            requests = world.respond(now, request, refused);
+        }
+        now = world.wake_at();
+        requests = world.handle(now, None);
+    }
+    assert!((3..30).contains(&begun), "{begun}");
 }

@@ -1,0 +1,110 @@
+//! The order of the steps of a reconcile. Pure functions; must not know when a step is done.
+
+use hearth_contract::schema::Kind;
+
+use crate::model::{Reconcile, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep};
+
+/// The step that lists the deleted ids from the first page on.
+const FIRST_DELETIONS: ReconcileStep = ReconcileStep::Deletions { cursor: None };
+
+/// The query of the present step. `missing`: the record to fetch in [`ReconcileStep::Records`]. None: the step needs no query.
+pub(super) fn query_of(progress: &Reconcile, missing: Option<&String>) -> Option<ReconcileQuery> {
+    match progress.step.clone() {
+        ReconcileStep::Property => Some(ReconcileQuery::Property),
+        ReconcileStep::Changes { kind, cursor } => {
+            Some(ReconcileQuery::Changes { kind, since: progress.since.clone(), cursor })
+        }
+        ReconcileStep::Ids { kind, cursor, .. } => Some(ReconcileQuery::Ids { kind, cursor }),
+        ReconcileStep::Deletions { cursor } => {
+            let since_rev = match progress.scope {
+                ReconcileScope::Changed { since_rev } => since_rev,
+                ReconcileScope::Everything => 0,
+            };
+            Some(ReconcileQuery::Deletions { since_rev, cursor })
+        }
+        ReconcileStep::Records { kind, .. } => missing.map(|id| ReconcileQuery::Record { kind, id: id.clone() }),
+        ReconcileStep::Sweep { .. } | ReconcileStep::Done => None,
+    }
+}
+
+/// The step after the profile.
+pub(super) fn first_collection() -> ReconcileStep {
+    kind_after(None).map_or(ReconcileStep::Done, first_changes)
+}
+
+/// The step after a response to the query of `step`.
+pub(super) fn step_after(scope: ReconcileScope, step: &ReconcileStep, found: &ReconcileResponse) -> ReconcileStep {
+    let next_page = found.next_cursor.clone();
+    match step.clone() {
+        ReconcileStep::Property => first_collection(),
+        ReconcileStep::Changes { kind, .. } => match (next_page, scope) {
+            (cursor @ Some(_), _) => ReconcileStep::Changes { kind, cursor },
+            (None, ReconcileScope::Changed { .. }) => kind_after(Some(kind)).map_or(FIRST_DELETIONS, first_changes),
+            (None, ReconcileScope::Everything) => first_ids(kind),
+        },
+        ReconcileStep::Deletions { .. } => match (next_page, kind_after(None)) {
+            (cursor @ Some(_), _) => ReconcileStep::Deletions { cursor },
+            (None, Some(kind)) => ReconcileStep::Sweep { kind, as_of: found.as_of },
+            (None, None) => ReconcileStep::Done,
+        },
+        ReconcileStep::Ids { kind, as_of, .. } => {
+            let as_of = as_of.unwrap_or(found.as_of);
+            match next_page {
+                cursor @ Some(_) => ReconcileStep::Ids { kind, cursor, as_of: Some(as_of) },
+                None => ReconcileStep::Records { kind, as_of },
+            }
+        }
+        step => step,
+    }
+}
+
+/// The step after the sweep of a collection.
+pub(super) fn step_after_sweep(scope: ReconcileScope, kind: Kind, as_of: i64) -> ReconcileStep {
+    match (kind_after(Some(kind)), scope) {
+        (None, _) => ReconcileStep::Done,
+        (Some(next), ReconcileScope::Changed { .. }) => ReconcileStep::Sweep { kind: next, as_of },
+        (Some(next), ReconcileScope::Everything) => first_changes(next),
+    }
+}
+
+/// The step that lists again what the sweep of a collection compares.
+pub(super) fn list_before_sweep(scope: ReconcileScope, kind: Kind) -> ReconcileStep {
+    match scope {
+        ReconcileScope::Changed { .. } => FIRST_DELETIONS,
+        ReconcileScope::Everything => first_ids(kind),
+    }
+}
+
+/// The list of `step` from its first page on.
+pub(super) fn restarted(step: &ReconcileStep) -> ReconcileStep {
+    match step.clone() {
+        ReconcileStep::Changes { kind, .. } => first_changes(kind),
+        ReconcileStep::Ids { kind, .. } => first_ids(kind),
+        ReconcileStep::Deletions { .. } => FIRST_DELETIONS,
+        step => step,
+    }
+}
+
+/// Whether the step reads a list.
+pub(super) fn is_list(step: &ReconcileStep) -> bool {
+    matches!(step, ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } | ReconcileStep::Deletions { .. })
+}
+
+/// The step that lists the changes of a collection from the first page on.
+fn first_changes(kind: Kind) -> ReconcileStep {
+    ReconcileStep::Changes { kind, cursor: None }
+}
+
+/// The step that lists all ids of a collection from the first page on.
+fn first_ids(kind: Kind) -> ReconcileStep {
+    ReconcileStep::Ids { kind, cursor: None, as_of: None }
+}
+
+/// The collection after `kind`, or the first one.
+fn kind_after(kind: Option<Kind>) -> Option<Kind> {
+    let mut kinds = Kind::COLLECTIONS.into_iter();
+    if let Some(kind) = kind {
+        kinds.find(|k| *k == kind);
+    }
+    kinds.next()
+}

@@ -1,0 +1,143 @@
+//! A reconcile beside the link: what begins it, what it shows, and when a sync ends.
+
+use super::*;
+use crate::model::{Reconcile, ReconcileCause, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome};
+
+/// The last collection.
+const LAST: Kind = Kind::COLLECTIONS[Kind::COLLECTIONS.len() - 1];
+
+/// A reconcile at its last step but one.
+fn sweep() -> Reconcile {
+    Reconcile {
+        scope: ReconcileScope::Everything,
+        since: None,
+        tail_position: None,
+        step: ReconcileStep::Sweep { kind: LAST, as_of: 4 },
+        accepted: false,
+        question: None,
+    }
+}
+
+/// A sync in contact at head 9, with this reconcile. Returns the actions of the greeting too.
+fn comparing(until: Until, reconcile: Reconcile) -> (Core, Vec<Action>) {
+    let mut core = Core::new(until, 7);
+    let Event::Started { cursor, is_filled, home_id, holds_streams_back, is_paused, .. } = filled_to("c1") else {
+        panic!()
+    };
+    let reconcile = Some(reconcile);
+    core.handle(0, Event::Started { cursor, is_filled, home_id, holds_streams_back, reconcile, is_paused });
+    let mut actions = greet(&mut core, 0);
+    actions.extend(core.handle(0, Event::StreamOpened));
+    actions.extend(core.handle(0, planned(&[], false)));
+    (core, actions)
+}
+
+fn swept(outcome: SweepOutcome) -> Event {
+    Event::Reconcile(ReconcileInput::Swept(outcome))
+}
+
+/// An answer in the first epoch.
+fn answered(answer: ReconcileAnswer) -> Event {
+    Event::Reconcile(ReconcileInput::Answered { epoch: 1, answer })
+}
+
+fn control(accepted: bool) -> Event {
+    Event::ControlChanged { is_paused: false, reconcile: Some(accepted), retry_now: false }
+}
+
+#[test]
+fn end_of_a_reconcile_proves_the_present() {
+    let (mut core, actions) = comparing(Until::Current, sweep());
+    assert_eq!(phases(&actions), [Phase::Reconciling]);
+    let actions = core.handle(1, ready(9));
+    assert!(
+        matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Reconciling, is_current: false, .. }]),
+        "{actions:?}"
+    );
+    core.handle(1, streams::applied());
+    let actions = core.handle(1, swept(SweepOutcome::Done));
+    assert!(matches!(&actions[..], [Action::Request(Request::CheckCursor { .. })]), "{actions:?}");
+    let known = answered(ReconcileAnswer::Cursor(Ok(())));
+    let actions = core.handle(2, known);
+    let expected = [Action::FinishReconcile, Action::TouchContact { is_current: true }, Action::PlanEdits];
+    assert_eq!(&actions[..3], expected);
+    assert_eq!(phases(&actions), [Phase::Live]);
+    assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
+}
+
+#[test]
+fn expired_cursor_starts_a_reconcile() {
+    let gone = || {
+        let expired = Expired { restored: false, resume: "c40".into(), fork: None };
+        Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") }
+    };
+    let cause = ReconcileCause::Gap { resume: "c40".into() };
+    let expected = [
+        Action::CloseStream,
+        Action::StartReconcile(cause),
+        Action::Request(Request::Identity),
+        Action::Request(Request::FeedHead),
+    ];
+    // By the stream.
+    let mut core = started(Until::Stopped);
+    assert_eq!(core.handle(1, Event::StreamRefused(gone())), expected);
+    core.handle(
+        1,
+        Event::Reconcile(ReconcileInput::Begun(Some(Reconcile { step: ReconcileStep::Property, ..sweep() }))),
+    );
+    assert_eq!(greet(&mut core, 1), [Action::OpenStream { cursor: Some("c40".into()) }]);
+    let actions = core.handle(1, Event::StreamOpened);
+    assert!(actions.iter().any(|action| matches!(action, Action::Request(Request::Reconcile { .. }))), "{actions:?}");
+    assert_eq!(phases(&actions), [Phase::Reconciling]);
+    // At the end of a reconcile: the server was restored under an open stream.
+    let (mut core, _) = comparing(Until::Stopped, Reconcile { step: ReconcileStep::Done, ..sweep() });
+    let refused = answered(ReconcileAnswer::Cursor(Err(Failure::Refused(gone()))));
+    assert_eq!(core.handle(1, refused), expected);
+}
+
+#[test]
+fn mass_delete_waits_for_a_person() {
+    let (mut core, _) = comparing(Until::Stopped, sweep());
+    core.handle(0, ready(9));
+    core.handle(0, swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
+    let may_read = answered(ReconcileAnswer::Scopes(Ok(identity("home", &[&format!("{}:read", LAST.collection())]))));
+    let actions = core.handle(1, may_read);
+    let [Action::AskPerson(question), ..] = &actions[..] else { panic!("{actions:?}") };
+    assert_eq!(phases(&actions), [Phase::Blocked]);
+    assert!(core.handle(2, control(true)).iter().any(|action| matches!(action, Action::Sweep { .. })));
+    // A single run ends with the question, unless the answer stands in the database already.
+    let asks = || Reconcile { question: Some(question.clone()), ..sweep() };
+    let (_, actions) = comparing(Until::Current, asks());
+    assert!(actions.contains(&Action::Finish(EndReason::Asks(question.clone()))), "{actions:?}");
+    let mut core = Core::new(Until::Current, 8);
+    let Event::Started { cursor, is_filled, home_id, holds_streams_back, is_paused, .. } = filled_to("c1") else {
+        panic!()
+    };
+    let reconcile = Some(asks());
+    core.handle(0, Event::Started { cursor, is_filled, home_id, holds_streams_back, reconcile, is_paused });
+    assert_eq!(core.handle(0, control(true)), [Action::ClearReconcileRequest { accepted: true }]);
+}
+
+#[test]
+fn refused_key_of_a_reconcile_is_shown() {
+    let (mut core, _) = comparing(Until::Stopped, sweep());
+    core.handle(0, swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
+    let narrow = answered(ReconcileAnswer::Scopes(Ok(identity("home", &[]))));
+    assert_eq!(phases(&core.handle(1, narrow)), [Phase::NeedsKey]);
+}
+
+#[test]
+fn answer_ahead_of_the_feed_is_polled_for() {
+    let mut core = started(Until::Stopped);
+    core.handle(0, Event::StreamRefused(Refusal { retry_after: Some(60_000), ..refusal(429, "rate_limited") }));
+    core.handle(0, streams::nothing_new());
+    core.handle(0, streams::applied());
+    core.handle(
+        1,
+        Event::Reconcile(ReconcileInput::Begun(Some(Reconcile { step: ReconcileStep::Property, ..sweep() }))),
+    );
+    let found = ReconcileResponse { as_of: 12, ..ReconcileResponse::default() };
+    let answer = ReconcileAnswer::Query(Ok(found));
+    core.handle(1, Event::Reconcile(ReconcileInput::Answered { epoch: 2, answer }));
+    assert_eq!(core.wake_at(), Some(1), "the next poll is due at once");
+}
