@@ -1,39 +1,21 @@
-//! The sync state machine: takes [`Event`]s and returns [`Action`]s. Pure: time and random numbers are arguments, so tests
-//! can play any moment. Must not know HTTP, SQLite, files or a clock. Of a response, the core only knows the contract's
-//! statuses and error types.
+//! The sync core: takes [`Event`]s and returns [`Action`]s. Pure: time and random numbers are arguments, so tests can play any
+//! moment. Must not know HTTP, SQLite, files or a clock. Of a response, the core only knows the contract's statuses and error
+//! types.
 //!
-//! Three activities run side by side:
+//! Three machines run side by side. Each has its own fields, and none reads the fields of another:
 //!
-//! - The *link* brings the feed down, by stream or by polls.
-//! - The *push* sends edits up. The push starts only after the server has accepted the feed cursor. Otherwise edits could
-//!   reach a restored server before the replica notices the restore.
-//! - A *reconcile* compares all collections with the server after lost history.
-//!
-//! States of the link, and what moves the link from state to state:
+//! - [`Link`] brings the feed down, by stream or by polls.
+//! - [`Push`] sends edits up. It starts only after the server has accepted the feed cursor. Otherwise edits could reach a
+//!   restored server before the replica notices the restore.
+//! - [`Reconciler`] compares all collections with the server after lost history.
 //!
 //! ```text
-//!  Started ─────▶ Greeting ────────────────────────▶ Following ───────────────────────────────────────┐
-//!                 ▲  ▲  ▲   identity and feed head    stream:  Waiting ──▶ Requested ──▶ Open          │
-//!                 │  │  │   received                     ▲       next_at      │  opened     │           │
-//!                 │  │  │                                └────────────────────┴─────────────┘           │
-//!                 │  │  │                                  refused, cut, held back: a long wait         │
-//!                 │  │  │                              poll:    Idle ──▶ Asked ──▶ Held                 │
-//!                 │  │  │                                        ▲  due     │        │ events that the  │
-//!                 │  │  │                                        └──────────┴────────┘ stream lacks     │
-//!                 │  │  └──────────────────────── silent for 45 s ───────────────────────────────────── ┤
-//!                 │  │                                                                                 │
-//!                 │  └ retry_at, retry-now ── Down (offline) ◀── no answer, or the next stream follows soon
-//!                 │
-//!  any state ─── a person pauses ───────────────▶ Paused ─── a person resumes ───▶ Greeting
-//!  any state ─── refused write ─────────────────▶ Down, then ReloadState and Started
-//!  any state ─── expired cursor ────────────────▶ Greeting, with a reconcile
-//!  any state ─── goal reached, stopped, blocked ▶ Ended
+//!  Event ─▶ one machine ─▶ Facts ─▶ the other machines ─▶ what is due: Push, Reconciler ─▶ phase, end
+//!                 └───────────────────────┴── Actions ──────────────┴──────────────────────┘
 //! ```
 //!
-//! Contact lasts from the first stream or poll that the server accepts until the link leaves `Following`.
-//!
-//! `state` holds the fields, `handle` dispatches events, `link` and `transport` move the link, `push` and `reconcile` do
-//! what their names say, and `status` derives the phase and the end.
+//! This file composes them: it gives each event to its machine, delivers what a machine tells, and passes what a machine needs
+//! of another as an argument. `status` derives the phase and the end from all three.
 
 mod action;
 #[cfg(test)]
@@ -42,20 +24,18 @@ mod backoff;
 mod clock;
 mod event;
 mod goal;
-mod handle;
 mod identity;
 mod link;
 mod outcome;
 mod push;
 mod rate_limiter;
 mod reconcile;
-mod state;
 mod status;
-mod stream_health;
 #[cfg(test)]
 mod tests;
-mod transport;
 mod turn;
+
+use hearth_contract::schema::Kind;
 
 pub(crate) use action::{Action, Request};
 pub(crate) use backoff::Backoff;
@@ -64,9 +44,143 @@ pub(crate) use event::Event;
 pub use goal::{EndReason, Until};
 pub(crate) use identity::{FeedHead, ServerInfo};
 pub use identity::{Identity, Limits};
+pub(crate) use link::{Control, Greeting, Input as LinkInput, Start, StreamEvent};
 pub(crate) use outcome::{EditResponse, ErrorType, ExistingRecord, Expired, Failure, Refusal, SendOutcome};
 pub(crate) use push::Input as PushInput;
 pub(crate) use reconcile::{Answer as ReconcileAnswer, Input as ReconcileInput};
-pub(crate) use state::Core;
 
+use self::link::{Link, Others};
+use self::push::Push;
+use self::reconcile::Reconciler;
+use self::status::Shown;
+use self::turn::{Fact, Turn};
 pub use crate::model::{BatchEnd, FeedBatch};
+
+/// One sync.
+#[derive(Debug)]
+pub(crate) struct Core {
+    until: Until,
+    link: Link,
+    push: Push,
+    reconciler: Reconciler,
+    backoff: Backoff,
+    /// The phase as saved last.
+    shown: Option<Shown>,
+}
+
+impl Core {
+    /// A core with the goal `until`. `seed` spreads the retry times of many replicas.
+    pub(crate) fn new(until: Until, seed: u64) -> Core {
+        Core {
+            until,
+            link: Link::new(until),
+            push: Push::default(),
+            reconciler: Reconciler::default(),
+            backoff: Backoff::new(seed),
+            shown: None,
+        }
+    }
+
+    /// When the link needs [`LinkInput::Timer`], if nothing else happens. None: no timer is needed.
+    pub(crate) fn wake_at(&self) -> Option<Millis> {
+        let comparison = self.reconciler.wake_at().filter(|_| self.link.in_contact());
+        self.link.wake_at(self.others()).into_iter().chain(self.push.wake_at()).chain(comparison).min()
+    }
+
+    /// Collections that the key may not write, as far as known.
+    pub(crate) fn forbidden_kinds(&self) -> Vec<Kind> {
+        self.push.forbidden_kinds()
+    }
+
+    /// Takes an event and returns the actions to carry out, in order.
+    pub(crate) fn handle(&mut self, now: Millis, event: Event) -> Vec<Action> {
+        let is_start = matches!(event, Event::Started { .. });
+        // A refused write revives an ended sync: the actions before the end were not saved, so the end was not reported.
+        if self.link.is_ended() && !is_start && !matches!(event, Event::Link(LinkInput::WriteFailed { .. })) {
+            return Vec::new();
+        }
+        let mut turn = Turn::new(now, self.backoff.clone());
+        self.dispatch(&mut turn, event);
+        while let Some(fact) = turn.facts.pop_front() {
+            self.deliver(&mut turn, fact);
+        }
+        self.push.send_due(&mut turn, self.link.in_contact());
+        self.reconciler.proceed(&mut turn, self.link.feed());
+        self.show(&mut turn);
+        // A start never ends a sync: the control event that follows may answer the question on which a sync would end.
+        if !is_start {
+            self.finish_at_goal(&mut turn);
+        }
+        self.backoff = turn.backoff;
+        turn.actions
+    }
+
+    fn dispatch(&mut self, turn: &mut Turn, event: Event) {
+        match event {
+            Event::Started { link, reconcile } => {
+                self.push(turn, PushInput::Started);
+                self.reconcile(turn, ReconcileInput::Begun(reconcile));
+                self.link(turn, LinkInput::Started(link));
+            }
+            Event::ControlChanged { is_paused, reconcile, retry_now } => {
+                let control = if is_paused { Control::Pause } else { Control::Resume };
+                self.link(turn, LinkInput::Control(control));
+                if let Some(accepted) = reconcile {
+                    self.reconcile(turn, ReconcileInput::Requested { accepted });
+                }
+                if retry_now {
+                    self.link(turn, LinkInput::Control(Control::RetryNow));
+                    self.push(turn, PushInput::RetryNow);
+                }
+            }
+            Event::BatchApplied { cursor, position, has_id_gap, affects_edits, confirms_edits } => {
+                self.link(turn, LinkInput::Applied { cursor, position, has_id_gap });
+                self.push(turn, PushInput::FeedApplied { affects_edits, confirms_edits });
+            }
+            Event::Link(input) => self.link(turn, input),
+            Event::Push(input) => self.push(turn, input),
+            Event::Reconcile(input) => self.reconcile(turn, input),
+        }
+    }
+
+    /// Delivers what a machine tells.
+    fn deliver(&mut self, turn: &mut Turn, fact: Fact) {
+        match fact {
+            Fact::ContactBegan(limits) => {
+                self.reconcile(turn, ReconcileInput::ContactBegan(limits));
+                self.push(turn, PushInput::ContactBegan(limits));
+            }
+            Fact::BatchArrived { batch, transport } => self.apply(turn, batch, transport),
+            Fact::HistoryGap => self.reconcile(turn, ReconcileInput::HistoryGap),
+            Fact::Paused => self.push(turn, PushInput::KeyForgotten),
+            Fact::KeyChanged => {
+                self.push(turn, PushInput::KeyForgotten);
+                self.reconcile(turn, ReconcileInput::KeyChanged);
+            }
+            Fact::EditAccepted { rev } => self.link(turn, LinkInput::EditAccepted { rev }),
+            Fact::FeedWanted => self.link(turn, LinkInput::FeedWanted),
+            Fact::CursorRefused(refusal) => self.link(turn, LinkInput::CursorRefused(refusal)),
+            Fact::Compared => {
+                self.link(turn, LinkInput::Compared);
+                self.push(turn, PushInput::EditsChanged);
+            }
+        }
+    }
+
+    fn link(&mut self, turn: &mut Turn, input: LinkInput) {
+        let others = self.others();
+        self.link.handle(turn, input, others);
+    }
+
+    fn push(&mut self, turn: &mut Turn, input: PushInput) {
+        self.push.handle(turn, input, self.link.in_contact());
+    }
+
+    fn reconcile(&mut self, turn: &mut Turn, input: ReconcileInput) {
+        self.reconciler.handle(turn, input, self.link.feed());
+    }
+
+    fn others(&self) -> Others {
+        Others { is_pushing: self.push.is_busy(), is_reconciling: self.reconciler.is_running() }
+    }
+}

@@ -20,8 +20,8 @@ pub(super) fn walk<M>(
     state_of: impl Fn(&M, Millis) -> &'static str,
 ) {
     let rows = rows(source);
-    let names = |column: usize| rows.iter().map(|row| row[column]).filter(|name| *name != "any").collect();
-    let (states, inputs): (BTreeSet<&str>, BTreeSet<&str>) = (names(0), names(1));
+    let inputs: BTreeSet<&str> = rows.iter().map(|row| row[1]).collect();
+    let states: BTreeSet<&str> = rows.iter().flat_map(|row| row[0].split(", ")).filter(|name| *name != "any").collect();
     let mut faults = Vec::new();
     let mut walked = BTreeSet::new();
     for state in states {
@@ -30,7 +30,9 @@ pub(super) fn walk<M>(
             assert_eq!(state_of(&machine, NOW), state, "the state as made");
             let mut turn = Turn::new(NOW, Backoff::new(7));
             give(&mut machine, &mut turn, input);
-            let is_of = |from: &str| rows.iter().position(|row| row[0] == from && row[1] == *input);
+            let is_of = |from: &str| {
+                rows.iter().position(|row| row[1] == *input && row[0].split(", ").any(|name| name == from))
+            };
             let row = is_of(state).or_else(|| is_of("any"));
             walked.extend(row);
             let (next, results) = row.map_or(("same", "-"), |index| (rows[index][2], rows[index][3]));
@@ -46,7 +48,7 @@ pub(super) fn walk<M>(
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The rows of the table: state, input, next state, actions.
+/// The rows of the table: states, input, next state, actions.
 fn rows(source: &'static str) -> Vec<[&'static str; 4]> {
     let lines = source.lines().map_while(|line| line.strip_prefix("//!").map(str::trim));
     let table = lines.skip_while(|line| !line.starts_with("state  ")).skip(1).take_while(|line| *line != "```");

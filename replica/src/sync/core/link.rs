@@ -1,280 +1,215 @@
-//! The connection that brings the feed: greeting, contact, loss, pause and blocking. How the feed comes, by stream or by
-//! polls, is in `transport`. Must not know how responses are read.
+//! The link brings the feed down, by stream or by polls. It greets the server, begins and loses contact, and closes streams that
+//! bring nothing. Must not know the push or a reconcile: what it needs of them is an argument. Must not know how responses are
+//! read.
+//!
+//! ```text
+//!  Started ─▶ greeting ─────────────────────────▶ following ─────────────────────────────────────────────┐
+//!              ▲ ▲ ▲    identity and feed head     stream:  Waiting ──▶ Requested ──▶ Open               │
+//!              │ │ │                                           ▲            │           │                │
+//!              │ │ │ silent for 45 s                           └────────────┴───────────┘                │
+//!              │ │ └────────────────────────────────────────── refused, cut, held back: a long wait      │
+//!              │ │                                 poll:    Idle ──▶ Asked ──▶ Held                      │
+//!              │ └ a pause is over ── down ◀────── no answer, or the next stream follows soon ───────────┘
+//!              └ resumed ── paused ◀── a person pauses, in any state
+//! ```
+//!
+//! Contact lasts from the first stream or poll that the server accepts until the link stops to follow. A test walks this table:
+//! whatever the table does not name leaves state and actions as they are. `requested`: no contact yet. `live`: the stream has
+//! brought the present. `checking` and `held`: a poll beside the stream waits for its answer, or has found events. `polling`,
+//! `poll due` and `polled`: polls bring the feed. `first poll`: no contact yet.
+//!
+//! ```text
+//! state                            input                    next state    actions
+//! any                              started                  greeting      Identity, FeedHead
+//! any                              started paused           paused        CloseStream, tell Paused
+//! any                              pause                    paused        CloseStream, tell Paused
+//! any                              new key                  greeting      CloseStream, Identity, FeedHead, tell KeyChanged
+//! any                              end                      ended         CloseStream, Finish
+//! any                              write failed             disk failed   CloseStream
+//! any                              id gap applied           same          tell HistoryGap
+//! any                              comparison ended         same          TouchContact
+//! paused                           pause                    same          -
+//! paused                           resume                   greeting      Identity, FeedHead
+//! paused, disk failed              new key                  same          -
+//! down                             retry now                greeting      Identity, FeedHead
+//! down                             6 s pass                 greeting      Identity, FeedHead
+//! down                             46 s pass                greeting      Identity, FeedHead
+//! disk failed                      retry now                same          ReloadState
+//! disk failed                      6 s pass                 same          ReloadState
+//! disk failed                      46 s pass                same          ReloadState
+//! greeting                         identity                 half greeted  -
+//! greeting                         other home               half greeted  -
+//! greeting                         head                     half greeted  -
+//! half greeted                     identity                 requested     OpenStream
+//! half greeted                     other home               ended         ShowPhase, CloseStream, Finish
+//! greeting, half greeted           greeting refused         down          CloseStream
+//! greeting, half greeted           no greeting              down          CloseStream
+//! requested                        stream opened            open          SaveContact, tell ContactBegan
+//! requested                        6 s pass                 first check   Poll
+//! requested, live, checking, held  46 s pass                greeting      CloseStream, Identity, FeedHead
+//! requested, live, checking, held  stream cut               down          CloseStream
+//! requested, live, checking, held  stream refused           down          CloseStream
+//! requested, live, checking, held  key refused              down          CloseStream
+//! requested, live, checking, held  cursor expired           greeting      CloseStream, StartReconcile, Identity, FeedHead
+//! requested, live, checking, held  cursor unknown           ended         ShowPhase, CloseStream, Finish
+//! requested                        no stream for 60 s       first poll    CloseStream, Poll
+//! live, checking, held             no stream for 60 s       greeting      CloseStream, Identity, FeedHead
+//! live                             batch                    same          tell BatchArrived
+//! checking                         batch                    same          tell BatchArrived
+//! held                             batch                    live          tell BatchArrived
+//! live, checking, held             older batch              down          CloseStream
+//! checking                         nothing new              live          TouchContact
+//! checking                         events found             held          -
+//! checking                         poll refused             live          -
+//! held                             6 s pass                 polling       CloseStream, SaveFinding, tell BatchArrived
+//! first poll                       nothing new              polling       SaveContact, tell ContactBegan, tell BatchArrived
+//! first poll                       events found             polling       SaveContact, tell ContactBegan, tell BatchArrived
+//! polled                           nothing new              polling       tell BatchArrived
+//! polled                           events found             polling       tell BatchArrived
+//! checking, first poll, polled     older feed               down          CloseStream
+//! checking, first poll, polled     no answer                down          CloseStream
+//! checking, first poll, polled     poll: key refused        down          CloseStream
+//! checking, first poll, polled     poll: cursor expired     greeting      CloseStream, StartReconcile, Identity, FeedHead
+//! first poll, polled               poll refused             down          CloseStream
+//! polling                          feed wanted              poll due      -
+//! polling                          edit accepted            poll due      -
+//! polling                          retry now                poll due      -
+//! polling                          6 s pass                 polled        Poll
+//! polling                          46 s pass                polled        Poll
+//! poll due                         6 s pass                 polled        Poll
+//! poll due                         46 s pass                polled        Poll
+//! ```
+//!
+//! `state` holds the fields, `contact` begins and ends contact, `feed` decides between stream and polls, and `stream_health`
+//! knows the times of a stream.
 
-use hearth_contract::problem::ProblemType;
+mod contact;
+mod feed;
+mod state;
+mod stream_health;
+#[cfg(test)]
+mod tests;
 
-use super::action::{Action, Request};
-use super::backoff::KEY_RETRY;
-use super::clock::Millis;
+pub(crate) use self::state::Link;
 use super::goal::EndReason;
-use super::identity::{FeedHead, Identity, ServerInfo};
-use super::outcome::{Expired, Failure, Refusal};
-use super::push;
-use super::reconcile;
-use super::state::{Core, Link};
-use crate::model::{BlockCause, FeedBatch, Phase, Reconcile, ReconcileCause, Transport};
+use super::identity::{FeedHead, Identity};
+use super::outcome::{Failure, Refusal};
+use super::turn::{Fact, Turn};
+use crate::model::{BlockCause, FeedBatch};
 
-/// After a refused write, the next attempt comes at the latest after 5 s: only the local disk is asked.
-const DISK_RETRY: Millis = 5000;
-/// Shortest time between two saves of the last contact. With a keepalive every 15 s (contract 9.4), the saved time is at
-/// most 17 s old; `sync_status` trusts it for 20 s.
-const TOUCH_INTERVAL: Millis = 2000;
+/// An input of the link.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// The sync starts from the state on disk.
+    Started(Start),
+    /// A person's wish, or the end.
+    Control(Control),
+    /// A request of the greeting has an answer.
+    Greeted(Result<Greeting, Failure>),
+    /// The stream tells something.
+    Stream(StreamEvent),
+    /// A poll of the feed has an answer.
+    Polled(Result<FeedBatch, Failure>),
+    /// A batch is applied up to `position`. `has_id_gap`: ids are missing in the batch, so the server was restored.
+    Applied { cursor: Option<String>, position: i64, has_id_gap: bool },
+    /// The disk has refused a write; the transaction is rolled back.
+    WriteFailed { reason: String, cause: BlockCause },
+    /// The time of [`super::Core::wake_at`] has come.
+    Timer,
+    /// The server has accepted an edit. `rev`: the position of the write, if known.
+    EditAccepted { rev: Option<i64> },
+    /// The reconcile waits until the feed has come further.
+    FeedWanted,
+    /// A reconcile has learnt that the server refuses the feed cursor.
+    CursorRefused(Refusal),
+    /// A reconcile has ended: the server has just answered.
+    Compared,
+}
 
-impl Core {
-    /// Starts from the state on disk.
-    pub(super) fn start(
-        &mut self,
-        now: Millis,
-        reconcile: Option<Reconcile>,
-        is_paused: bool,
-        actions: &mut Vec<Action>,
-    ) {
-        (self.disk, self.batches_pending) = (None, 0);
-        self.push(now, push::Input::Started, actions);
-        self.reconcile(now, reconcile::Input::Begun(reconcile), actions);
-        if is_paused {
-            self.pause(now, actions);
-        } else {
-            self.greet(actions);
-        }
-    }
+/// The state on disk.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// The feed cursor. None: the feed is read from the first event.
+    pub cursor: Option<String>,
+    /// The first backfill is complete.
+    pub is_filled: bool,
+    /// The home of the replica. None: not known before the first contact.
+    pub home_id: Option<String>,
+    /// Polls have proven before that streams to this server are held back on the way.
+    pub holds_streams_back: bool,
+    pub is_paused: bool,
+}
 
-    /// Pauses or resumes, as a person asks.
-    pub(super) fn set_paused(&mut self, now: Millis, is_paused: bool, actions: &mut Vec<Action>) {
-        match (is_paused, &self.link) {
-            (true, Link::Paused) => {}
-            (true, _) => self.pause(now, actions),
-            (false, Link::Paused) => self.greet(actions),
-            (false, _) => {}
-        }
-    }
+/// What a person or the system wants of the link.
+#[derive(Debug)]
+pub(crate) enum Control {
+    Pause,
+    Resume,
+    /// Do not wait for the replica's own retry pauses.
+    RetryNow,
+    /// Requests carry another key from now on.
+    KeyChanged,
+    /// The sync ends.
+    End(EndReason),
+}
 
-    /// Ends the replica's own pauses. A pause requested by the server stays.
-    pub(super) fn retry_now(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        if matches!(self.link, Link::Down { not_before, .. } if not_before <= now) {
-            self.stream.end_pause();
-            self.greet(actions);
-        }
-        self.poll_soon(now);
-        self.push(now, push::Input::RetryNow, actions);
-    }
+/// An answer to one of the two requests that begin each contact.
+#[derive(Debug)]
+pub(crate) enum Greeting {
+    Identity(Identity),
+    FeedHead(FeedHead),
+}
 
-    /// Requests identity and feed head side by side. The stream follows afterwards.
-    pub(super) fn greet(&mut self, actions: &mut Vec<Action>) {
-        if self.disk.is_some() {
-            return actions.push(Action::ReloadState);
-        }
-        self.link = Link::Greeting { identity: None, feed_head: None };
-        actions.extend([Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
-    }
+/// What the stream tells.
+#[derive(Debug)]
+pub(crate) enum StreamEvent {
+    /// The server has accepted the cursor.
+    Opened,
+    /// Bytes arrived, perhaps only a comment.
+    Active,
+    /// Events arrived.
+    Batch(FeedBatch),
+    /// The stream has ended or could not be opened.
+    Ended { reason: String },
+    /// The server has refused the stream.
+    Refused(Refusal),
+}
 
-    /// Closes the stream. Answers to requests already sent are still accepted.
-    fn pause(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        actions.push(Action::CloseStream);
-        self.link = Link::Paused;
-        (self.reason, self.key_refusal, self.failures) = (None, None, 0);
-        self.push(now, push::Input::KeyForgotten, actions);
-    }
+/// What the link needs to know of the other machines.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Others {
+    /// Answers to edits are awaited.
+    pub(super) is_pushing: bool,
+    /// A reconcile is open.
+    pub(super) is_reconciling: bool,
+}
 
-    /// Starts a new contact, because a new key may belong to another home or have other scopes. Nothing is sent before.
-    pub(super) fn key_changed(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        if self.link == Link::Paused || self.disk.is_some() {
-            return; // The contact after the pause uses the new key.
-        }
-        (self.key_refusal, self.failures) = (None, 0);
-        self.stream.on_key_change();
-        self.push(now, push::Input::KeyForgotten, actions);
-        // Responses to requests with the old key are discarded.
-        self.reconcile(now, reconcile::Input::KeyChanged, actions);
-        actions.push(Action::CloseStream);
-        self.greet(actions);
-    }
-
-    /// The database refused a write: memory is ahead of the disk, so the next attempt reloads the state.
-    pub(super) fn write_failed(&mut self, now: Millis, reason: String, cause: BlockCause, actions: &mut Vec<Action>) {
-        self.lost(now, reason, None, actions);
-        if let Link::Down { retry_at, .. } = &mut self.link {
-            *retry_at = (*retry_at).min(now + DISK_RETRY);
-        }
-        self.disk = Some(cause);
-    }
-
-    pub(super) fn timer(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        if matches!(self.link, Link::Down { retry_at, .. } if retry_at <= now) {
-            self.greet(actions);
-        }
-        self.check_transport(now, actions);
-    }
-
-    pub(super) fn identity_received(
-        &mut self,
-        now: Millis,
-        answer: Result<Identity, Failure>,
-        actions: &mut Vec<Action>,
-    ) {
-        match answer {
-            Ok(received) => {
-                if let Link::Greeting { identity, .. } = &mut self.link {
-                    *identity = Some(received);
+impl Link {
+    /// Takes an input.
+    pub(super) fn handle(&mut self, turn: &mut Turn, input: Input, others: Others) {
+        match input {
+            Input::Started(start) => self.start(turn, start),
+            Input::Control(control) => self.control(turn, control),
+            Input::Greeted(answer) => self.greeted(turn, answer, others),
+            Input::Stream(event) => self.stream_told(turn, event, others),
+            Input::Polled(answer) => self.polled(turn, answer, others),
+            Input::Applied { cursor, position, has_id_gap } => {
+                self.cursor = cursor.or(self.cursor.take());
+                self.position = position;
+                self.batches_pending = self.batches_pending.saturating_sub(1);
+                if has_id_gap {
+                    turn.tell(Fact::HistoryGap);
                 }
-                self.open_when_greeted(now, actions);
             }
-            Err(failure) => self.greeting_failed(now, failure, actions),
-        }
-    }
-
-    pub(super) fn feed_head_received(
-        &mut self,
-        now: Millis,
-        answer: Result<FeedHead, Failure>,
-        actions: &mut Vec<Action>,
-    ) {
-        match answer {
-            Ok(received) => {
-                if let Link::Greeting { feed_head, .. } = &mut self.link {
-                    *feed_head = Some(received);
-                }
-                self.open_when_greeted(now, actions);
+            Input::WriteFailed { reason, cause } => self.write_failed(turn, reason, cause),
+            Input::Timer => self.timer(turn, others),
+            Input::EditAccepted { rev } => {
+                self.accepted_head = self.accepted_head.max(rev);
+                self.poll_soon(turn.now);
             }
-            Err(failure) => self.greeting_failed(now, failure, actions),
+            Input::FeedWanted => self.poll_soon(turn.now),
+            Input::CursorRefused(refusal) => self.refused(turn, refusal),
+            Input::Compared => self.touch_now(turn, others),
         }
-    }
-
-    fn greeting_failed(&mut self, now: Millis, failure: Failure, actions: &mut Vec<Action>) {
-        if matches!(self.link, Link::Greeting { .. }) {
-            match failure {
-                Failure::NoAnswer(reason) => self.lost(now, reason, None, actions),
-                Failure::Refused(refusal) => self.refused(now, refusal, actions),
-            }
-        }
-    }
-
-    /// Opens the stream once the server's home and feed head are known.
-    fn open_when_greeted(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        let Link::Greeting { identity: Some(identity), feed_head: Some(feed_head) } = &self.link else { return };
-        let server = ServerInfo { identity: identity.clone(), feed_head: *feed_head };
-        let home_id = &server.identity.home_id;
-        if let Some(ours) = self.home_id.as_ref().filter(|ours| *ours != home_id) {
-            let why = format!("this replica is of home {ours}, but the server answers as home {home_id}");
-            return self.block(BlockCause::AnotherHome, why, actions);
-        }
-        self.follow(now, server, actions);
-    }
-
-    /// The server has accepted the feed cursor, by stream or by poll: contact begins.
-    pub(super) fn begin_contact(&mut self, now: Millis, server: ServerInfo, actions: &mut Vec<Action>) {
-        let limits = server.identity.limits;
-        self.home_id = Some(server.identity.home_id.clone());
-        (self.head_at_contact, self.accepted_head) = (server.feed_head.head, None);
-        actions.push(Action::SaveContact(server));
-        (self.reason, self.failures) = (None, 0);
-        self.key_refusal = None;
-        self.reconcile(now, reconcile::Input::ContactBegan(limits), actions);
-        self.push(now, push::Input::ContactBegan(limits), actions);
-    }
-
-    /// Hands a batch out, together with the phase that the batch proves.
-    pub(super) fn apply(&mut self, now: Millis, batch: FeedBatch, transport: Transport, actions: &mut Vec<Action>) {
-        self.has_expired_cursor = false;
-        self.is_filled |= batch.is_at_present() && !self.reconciler.is_running();
-        self.touched_at = now;
-        self.batches_pending += 1;
-        let (phase, reason) = (self.phase(), self.reason());
-        self.shown = Some((phase, reason.clone(), None));
-        let is_current = self.is_at_present() && (transport == Transport::Stream || batch.is_at_present());
-        actions.push(Action::ApplyBatch { batch, phase, reason, transport, is_current });
-    }
-
-    /// The database has applied a batch. An id gap means a restored server: pending answers may be of the old history.
-    pub(super) fn batch_applied(
-        &mut self,
-        now: Millis,
-        cursor: Option<String>,
-        position: i64,
-        has_id_gap: bool,
-        actions: &mut Vec<Action>,
-    ) {
-        if has_id_gap {
-            self.reconcile(now, reconcile::Input::HistoryGap, actions);
-        }
-        self.cursor = cursor.or(self.cursor.take());
-        self.position = position;
-        self.batches_pending = self.batches_pending.saturating_sub(1);
-    }
-
-    /// Saves the time of contact now and then. Bytes prove contact, but not that the tables are current: a proxy may send
-    /// comments too.
-    pub(super) fn touch(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        if self.in_contact() && now - self.touched_at >= TOUCH_INTERVAL {
-            self.touched_at = now;
-            actions.push(Action::TouchContact { is_current: false });
-        }
-    }
-
-    /// Contact is lost; the next attempt follows after a pause. `retry_after`: the server's pause in milliseconds.
-    pub(super) fn lost(&mut self, now: Millis, reason: String, retry_after: Option<Millis>, actions: &mut Vec<Action>) {
-        actions.push(Action::CloseStream);
-        let retry_after = retry_after.unwrap_or(0);
-        let pause = self.backoff.pause(self.failures).max(retry_after);
-        self.failures += 1;
-        self.link = Link::Down { retry_at: now + pause, not_before: now + retry_after };
-        self.reason = Some(reason);
-    }
-
-    /// The stream has failed, and the next stream follows soon: contact is lost until then.
-    pub(super) fn wait_for_stream(&mut self, now: Millis, reason: String, actions: &mut Vec<Action>) {
-        actions.push(Action::CloseStream);
-        let retry_at = self.stream.next_at().unwrap_or(now);
-        self.link = Link::Down { retry_at, not_before: self.stream.held_until() };
-        self.reason = Some(reason);
-    }
-
-    /// The server refuses identity, feed head, stream or poll.
-    pub(super) fn refused(&mut self, now: Millis, refusal: Refusal, actions: &mut Vec<Action>) {
-        if refusal.status == 410 {
-            return self.cursor_expired(now, refusal, actions);
-        }
-        if refusal.is_of_the_key() {
-            self.key_refusal = Some(refusal.message.clone());
-            self.lost(now, refusal.message, None, actions);
-            if let Link::Down { retry_at, .. } = &mut self.link {
-                *retry_at = (*retry_at).max(now + KEY_RETRY);
-            }
-            return;
-        }
-        if refusal.status == 400 && refusal.is(ProblemType::InvalidCursor) {
-            let why = format!("the server does not know where this replica stands: {}", refusal.message);
-            return self.block(BlockCause::UnknownCursor, why, actions);
-        }
-        self.lost(now, refusal.message, refusal.retry_after, actions);
-    }
-
-    /// 410: continues from the cursor in the response, and compares with the server for the lost events (contract 9.3).
-    fn cursor_expired(&mut self, now: Millis, refusal: Refusal, actions: &mut Vec<Action>) {
-        let Some(Expired { restored, resume, fork }) = refusal.expired else {
-            return self.lost(now, refusal.message, None, actions);
-        };
-        (self.cursor, self.position) = (Some(resume.clone()), 0);
-        let cause = if restored { ReconcileCause::Restored { resume, fork } } else { ReconcileCause::Gap { resume } };
-        actions.extend([Action::CloseStream, Action::StartReconcile(cause)]);
-        // The new cursor may have expired by now as well. A second expiry in a row waits, to avoid an endless loop.
-        if std::mem::replace(&mut self.has_expired_cursor, true) {
-            self.lost(now, refusal.message, None, actions);
-        } else {
-            self.greet(actions);
-        }
-    }
-
-    /// Ends the sync: to continue would mix data of different homes or histories, and only a person can help.
-    fn block(&mut self, cause: BlockCause, why: String, actions: &mut Vec<Action>) {
-        actions.push(Action::CloseStream);
-        actions.push(Action::ShowPhase {
-            phase: Phase::Blocked,
-            blocked_by: Some(cause),
-            reason: Some(why.clone()),
-            retry_at: None,
-        });
-        actions.push(Action::Finish(EndReason::Blocked(cause, why)));
-        self.link = Link::Ended;
     }
 }

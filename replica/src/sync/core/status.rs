@@ -1,125 +1,106 @@
-//! The phase shown to status readers, and the end of a sync with a goal. Must not change the state of link, push or
-//! reconcile, except to end.
+//! The phase shown to status readers, and the end of a sync with a goal, from the views of the three machines. Must not change
+//! their state, except to end.
 
 use super::action::Action;
+use super::clock::Millis;
 use super::goal::{EndReason, Until};
-use super::reconcile::Reconciler;
-use super::state::{Core, Following, Link, StreamState};
-use crate::model::{BlockCause, Phase};
+use super::turn::Turn;
+use super::{Control, Core, LinkInput};
+use crate::model::{BlockCause, FeedBatch, Phase, Transport};
 
 /// The reason while a rate limit of the server holds edits back (contract 11).
 pub(super) const RATE_LIMITED: &str =
     "the rate limit of the server holds edits back; they are sent as soon as the limit allows";
 
+/// Phase, reason and retry time.
+pub(super) type Shown = (Phase, Option<String>, Option<Millis>);
+
 impl Core {
-    pub(super) fn phase(&self) -> Phase {
-        match (&self.link, self.key_refusal()) {
-            (Link::Paused, _) => Phase::Paused,
-            (_, Some(_)) => Phase::NeedsKey,
-            _ if self.disk.is_some() => Phase::Blocked,
-            _ if self.in_contact() && self.reconciler.is_running() => self.reconcile_phase(),
-            _ if !self.in_contact() => Phase::Offline,
-            _ if self.is_feed_current() && self.is_stream_delivering() => Phase::Live,
-            _ if self.is_feed_current() => Phase::Polling,
-            _ if self.is_filled => Phase::CatchingUp,
-            _ => Phase::Backfilling,
+    fn phase(&self) -> Phase {
+        match self.link.in_contact() {
+            _ if self.link.is_paused() => Phase::Paused,
+            _ if self.key_refusal().is_some() => Phase::NeedsKey,
+            _ if self.link.disk().is_some() => Phase::Blocked,
+            false => Phase::Offline,
+            true if self.reconciler.question().is_some() => Phase::Blocked,
+            true if self.reconciler.key_refusal().is_some() => Phase::NeedsKey,
+            true if self.reconciler.is_running() => Phase::Reconciling,
+            true if self.link.is_current() && self.link.is_stream_delivering() => Phase::Live,
+            true if self.link.is_current() => Phase::Polling,
+            true if self.link.is_filled() => Phase::CatchingUp,
+            true => Phase::Backfilling,
         }
     }
 
     /// The server's message about a refused key.
     fn key_refusal(&self) -> Option<&String> {
-        self.key_refusal.as_ref().or(self.push.key_refusal())
-    }
-
-    fn reconcile_phase(&self) -> Phase {
-        match self.reconciler.question() {
-            Some(_) => Phase::Blocked,
-            None if self.reconciler.key_refusal().is_some() => Phase::NeedsKey,
-            None => Phase::Reconciling,
-        }
+        self.link.key_refusal().or(self.push.key_refusal())
     }
 
     /// Why the phase is [`Phase::Blocked`]. None in other phases.
     fn blocked_by(&self) -> Option<BlockCause> {
-        (self.phase() == Phase::Blocked).then(|| self.disk.unwrap_or(BlockCause::Deletions))
-    }
-
-    /// Whether the server has accepted the feed cursor, by stream or by poll, since the last loss of contact.
-    pub(super) fn in_contact(&self) -> bool {
-        matches!(self.link, Link::Following(Following { greeting: None, .. }))
+        (self.phase() == Phase::Blocked).then(|| self.link.disk().unwrap_or(BlockCause::Deletions))
     }
 
     /// Whether files may be sent and fetched: the server is known to be the replica's, it accepts the key, and the disk takes what is written.
     pub(crate) fn may_carry_files(&self) -> bool {
-        self.in_contact() && self.disk.is_none()
-    }
-
-    /// Whether the open stream has brought a batch.
-    pub(super) fn is_stream_delivering(&self) -> bool {
-        matches!(self.link, Link::Following(Following { stream: StreamState::Open, .. })) && self.stream.has_batch()
-    }
-
-    /// Whether the feed has reached the present, perhaps during a reconcile.
-    fn is_feed_current(&self) -> bool {
-        matches!(self.link, Link::Following(Following { is_current: true, .. }))
-    }
-
-    /// Whether the tables show the present. The phase may still name a problem, such as a key without a scope for an edit.
-    pub(super) fn is_at_present(&self) -> bool {
-        self.is_feed_current() && self.disk.is_none() && !self.reconciler.is_running()
+        self.link.in_contact() && self.link.disk().is_none()
     }
 
     /// The sentence about the phase for people. A refused key and a question for a person go first.
     pub(super) fn reason(&self) -> Option<String> {
-        let reconciler = Some(&self.reconciler).filter(|_| self.in_contact());
-        let blocking = reconciler.and_then(|reconciler| reconciler.key_refusal().or(reconciler.question()));
-        let failure = || reconciler.and_then(Reconciler::failure_text);
-        let limited = || (self.in_contact() && self.push.is_limited()).then(|| RATE_LIMITED.to_owned());
-        let own = || self.reason.clone().or_else(limited);
-        self.key_refusal().or(blocking).cloned().or_else(failure).or_else(own)
+        let in_contact = self.link.in_contact();
+        let comparison = Some(&self.reconciler).filter(|_| in_contact);
+        let blocking = comparison.and_then(|comparison| comparison.key_refusal().or(comparison.question()));
+        let failing = || comparison.and_then(|comparison| comparison.failure_text());
+        let limited = || (in_contact && self.push.is_limited()).then(|| RATE_LIMITED.to_owned());
+        let own = || self.link.reason().cloned().or_else(limited);
+        self.key_refusal().or(blocking).cloned().or_else(failing).or_else(own)
+    }
+
+    /// Hands a batch to the database, together with the phase that the batch proves.
+    pub(super) fn apply(&mut self, turn: &mut Turn, batch: FeedBatch, transport: Transport) {
+        let (phase, reason) = (self.phase(), self.reason());
+        self.shown = Some((phase, reason.clone(), None));
+        // The phase may name a problem, such as a key without a scope for an edit, and the tables show the present anyway.
+        let is_at_present = self.link.is_current() && !self.reconciler.is_running();
+        let is_current = is_at_present && (transport == Transport::Stream || batch.is_at_present());
+        turn.act(Action::ApplyBatch { batch, phase, reason, transport, is_current });
     }
 
     /// Saves the phase, if phase, reason or retry time have changed.
-    pub(super) fn show(&mut self, actions: &mut Vec<Action>) {
-        if matches!(
-            self.link,
-            Link::Greeting { .. } | Link::Following(Following { greeting: Some(_), .. }) | Link::Ended
-        ) {
-            return; // Nothing new is proven, so the saved phase stays.
+    pub(super) fn show(&mut self, turn: &mut Turn) {
+        if self.link.is_undecided() || self.link.is_ended() {
+            return;
         }
-        let retry_at = match self.link {
-            Link::Down { retry_at, .. } => Some(retry_at),
-            _ => None,
-        };
-        let state = (self.phase(), self.reason(), retry_at);
+        let state = (self.phase(), self.reason(), self.link.retry_at());
         if self.shown.as_ref() != Some(&state) {
             let (phase, reason, retry_at) = state.clone();
             let blocked_by = self.blocked_by();
-            actions.push(Action::ShowPhase { phase, blocked_by, reason, retry_at });
+            turn.act(Action::ShowPhase { phase, blocked_by, reason, retry_at });
             self.shown = Some(state);
         }
     }
 
     /// Ends a sync that has reached the goal or can never reach the goal.
-    pub(super) fn finish_at_goal(&mut self, actions: &mut Vec<Action>) {
+    pub(super) fn finish_at_goal(&mut self, turn: &mut Turn) {
         if self.until.is_single_run()
+            && !self.link.is_ended()
             && let Some(reason) = self.end_reason()
         {
-            actions.extend([Action::CloseStream, Action::Finish(reason)]);
-            self.link = Link::Ended;
+            self.link(turn, LinkInput::Control(Control::End(reason)));
         }
     }
 
     /// Why a single run ends now. None: the run continues.
     fn end_reason(&self) -> Option<EndReason> {
-        let is_current = self.is_feed_current() && self.batches_pending == 0 && !self.reconciler.is_running();
-        let question = self.reconciler.question();
+        let is_current = self.link.is_applied() && !self.reconciler.is_running();
         // A key that may not write some collections still serves for the others and for all reads.
         let only_scopes_left = is_current && self.until != Until::Current && self.push.waits_for_scopes_only();
-        let continues = self.in_contact() && !self.push.is_allowed_all() && !only_scopes_left;
+        let continues = self.link.in_contact() && !self.push.is_allowed_all() && !only_scopes_left;
         let key_refusal = self.key_refusal().filter(|_| !continues).or(self.reconciler.key_refusal());
-        match (key_refusal, question) {
-            _ if self.link == Link::Paused => Some(EndReason::Paused),
+        match (key_refusal, self.reconciler.question()) {
+            _ if self.link.is_paused() => Some(EndReason::Paused),
             (Some(why), _) => Some(EndReason::NeedsKey(why.clone())),
             (None, Some(question)) => Some(EndReason::Asks(question.clone())),
             (None, None) if is_current && (self.push.is_done() || self.until == Until::Current) => {

@@ -1,49 +1,27 @@
-//! Link, status and end of a sync: events and the actions they cause. No runtime, no clock, no waiting.
+//! The three machines together: what one tells the others, the phase, and the end of a sync. No runtime, no clock, no waiting.
 
 mod reconcile;
-mod silence;
-mod streams;
 
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
-use super::backoff::{BACKOFF_FIRST, BACKOFF_MAX};
+use super::status::RATE_LIMITED;
 use super::*;
-use crate::model::{BlockCause, Phase, ReadyEdits, Transport};
+use crate::model::{BlockCause, Phase, ReadyEdits, Reconcile, Transport};
 
 /// The end of a batch that reaches the present.
 pub(super) fn present(head: i64) -> BatchEnd {
     BatchEnd::Present { head: Some(head) }
 }
 
-fn started(until: Until) -> Core {
-    let mut core = Core::new(until, 7);
-    let actions = core.handle(0, filled_to("c1"));
-    assert_eq!(actions, [Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
-    assert_eq!(greet(&mut core, 0), [Action::OpenStream { cursor: Some("c1".into()) }]);
-    core
-}
-
-/// The first start of a replica.
-fn begun(is_paused: bool) -> Event {
-    let holds_streams_back = false;
-    Event::Started { cursor: None, is_filled: false, home_id: None, holds_streams_back, reconcile: None, is_paused }
-}
-
-/// The state on disk after a refused write.
-fn on_disk() -> Event {
-    filled_to("c0")
-}
-
-/// The start of a replica that has been filled, and that goes on at this cursor.
-fn filled_to(cursor: &str) -> Event {
-    Event::Started {
-        cursor: Some(cursor.into()),
-        is_filled: true,
-        home_id: Some("home".into()),
-        holds_streams_back: false,
-        reconcile: None,
-        is_paused: false,
+pub(super) fn refusal(status: u16, kind: &str) -> Refusal {
+    Refusal {
+        status,
+        error_type: ErrorType::parse(kind),
+        message: kind.into(),
+        expired: None,
+        problem: json!({}),
+        retry_after: None,
     }
 }
 
@@ -58,49 +36,88 @@ pub(super) fn identity(home: &str, scopes: &[&str]) -> Identity {
     }
 }
 
-fn identity_received(home: &str) -> Event {
-    Event::IdentityReceived(Ok(identity(home, &[])))
+/// The first start of a replica.
+fn begun(is_paused: bool) -> Event {
+    let link = Start { cursor: None, is_filled: false, home_id: None, holds_streams_back: false, is_paused };
+    Event::Started { link, reconcile: None }
+}
+
+/// The start of a replica that has been filled.
+fn on_disk(reconcile: Option<Reconcile>) -> Event {
+    let (cursor, home_id) = (Some("c1".into()), Some("home".into()));
+    let link = Start { cursor, is_filled: true, home_id, holds_streams_back: false, is_paused: false };
+    Event::Started { link, reconcile }
 }
 
 fn greet(core: &mut Core, now: Millis) -> Vec<Action> {
-    let mut actions = core.handle(now, identity_received("home"));
-    actions.extend(core.handle(now, Event::FeedHeadReceived(Ok(FeedHead { head: Some(9), retention_seconds: None }))));
-    actions
+    let head = FeedHead { head: Some(9), retention_seconds: None };
+    let answers = [Greeting::Identity(identity("home", &[])), Greeting::FeedHead(head)];
+    answers.into_iter().flat_map(|answer| core.handle(now, Event::Link(LinkInput::Greeted(Ok(answer))))).collect()
 }
 
+/// A sync whose stream is requested.
+fn started(until: Until) -> Core {
+    let mut core = Core::new(until, 7);
+    core.handle(0, on_disk(None));
+    assert_eq!(greet(&mut core, 0), [Action::OpenStream { cursor: Some("c1".into()) }]);
+    core
+}
+
+/// A sync in contact.
 fn opened(until: Until) -> Core {
     let mut core = started(until);
-    core.handle(0, Event::StreamOpened);
+    core.handle(0, stream(StreamEvent::Opened));
     core.handle(0, planned(&[], false));
     core
 }
 
-pub(super) fn refusal(status: u16, kind: &str) -> Refusal {
-    Refusal {
-        status,
-        error_type: ErrorType::parse(kind),
-        message: kind.into(),
-        expired: None,
-        problem: json!({}),
-        retry_after: None,
-    }
+fn stream(event: StreamEvent) -> Event {
+    Event::Link(LinkInput::Stream(event))
 }
 
-/// The database has applied a batch without a new position.
-fn batch_applied(affects_edits: bool, confirms_edits: bool) -> Event {
-    Event::BatchApplied { cursor: None, position: 0, has_id_gap: false, affects_edits, confirms_edits }
-}
-
+/// The stream reaches the present.
 fn ready(head: i64) -> Event {
-    Event::StreamBatch(FeedBatch { end: present(head), cursor: Some(format!("c{head}")), ..FeedBatch::default() })
+    let cursor = Some(format!("c{head}"));
+    stream(StreamEvent::Batch(FeedBatch { end: present(head), cursor, ..FeedBatch::default() }))
 }
 
-fn retry_now() -> Event {
-    Event::ControlChanged { is_paused: false, reconcile: None, retry_now: true }
+fn cut() -> Event {
+    stream(StreamEvent::Ended { reason: "cut".into() })
+}
+
+fn timer() -> Event {
+    Event::Link(LinkInput::Timer)
+}
+
+fn key_changed() -> Event {
+    Event::Link(LinkInput::Control(Control::KeyChanged))
+}
+
+fn disk_full() -> Event {
+    Event::Link(LinkInput::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull })
+}
+
+fn stop() -> Event {
+    Event::Link(LinkInput::Control(Control::End(EndReason::Done)))
 }
 
 fn pause(is_paused: bool) -> Event {
     Event::ControlChanged { is_paused, reconcile: None, retry_now: false }
+}
+
+/// The server wants no stream for a minute, and a poll finds nothing new.
+fn polling(core: &mut Core) {
+    let later = Refusal { retry_after: Some(60_000), ..refusal(429, "too_many_streams") };
+    core.handle(0, stream(StreamEvent::Refused(later)));
+    let nothing = FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() };
+    core.handle(0, Event::Link(LinkInput::Polled(Ok(nothing))));
+    core.handle(0, batch_applied());
+}
+
+/// The database has applied a batch without a new position.
+fn batch_applied() -> Event {
+    let (affects_edits, confirms_edits) = (false, false);
+    Event::BatchApplied { cursor: None, position: 9, has_id_gap: false, affects_edits, confirms_edits }
 }
 
 fn phases(actions: &[Action]) -> Vec<Phase> {
@@ -115,37 +132,51 @@ fn planned(edits: &[i64], has_open_edits: bool) -> Event {
     Event::Push(PushInput::Planned { ready: edits.iter().map(one).collect(), has_open_edits })
 }
 
-fn edit_answered(edit: i64, response: EditResponse) -> Event {
-    Event::Push(PushInput::Completed {
-        sent: vec![edit],
-        carried: vec![edit],
-        outcome: SendOutcome::Answered(vec![(edit, response)]),
-    })
+fn completed(edit: i64, outcome: SendOutcome) -> Event {
+    Event::Push(PushInput::Completed { sent: vec![edit], carried: vec![edit], outcome })
 }
 
 fn accepted(edit: i64, rev: i64) -> Event {
-    edit_answered(edit, EditResponse::Accepted { rev: Some(rev) })
+    completed(edit, SendOutcome::Answered(vec![(edit, EditResponse::Accepted { rev: Some(rev) })]))
+}
+
+/// The server refuses the key for an edit.
+fn key_refused(edit: i64) -> Event {
+    completed(edit, SendOutcome::Refused(refusal(403, "insufficient_scope")))
 }
 
 /// The edits sent.
 fn sent(actions: &[Action]) -> Vec<i64> {
-    calls(actions).concat()
+    let edits = |action: &Action| match action {
+        Action::Request(Request::SendEdits { groups }) => groups.concat(),
+        _ => Vec::new(),
+    };
+    actions.iter().flat_map(edits).collect()
 }
 
-/// The edits sent, by request.
-fn calls(actions: &[Action]) -> Vec<Vec<i64>> {
-    let groups =
-        |e: &Action| if let Action::Request(Request::SendEdits { groups }) = e { Some(groups.concat()) } else { None };
-    actions.iter().filter_map(groups).collect()
+fn is_done(actions: &[Action]) -> bool {
+    actions.contains(&Action::Finish(EndReason::Done))
 }
 
 #[test]
-fn ready_batch_proves_live() {
+fn phase_follows_the_feed() {
     let mut core = started(Until::Stopped);
-    let actions = core.handle(0, Event::StreamOpened);
-    assert_eq!(phases(&actions), [Phase::CatchingUp]);
+    assert_eq!(phases(&core.handle(0, stream(StreamEvent::Opened))), [Phase::CatchingUp]);
     let actions = core.handle(1, ready(9));
     assert!(matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Live, .. }]), "{actions:?}");
+    assert_eq!(phases(&core.handle(2, cut())), [Phase::Offline]);
+
+    let mut core = started(Until::Stopped);
+    let later = Refusal { retry_after: Some(60_000), ..refusal(429, "too_many_streams") };
+    core.handle(0, stream(StreamEvent::Refused(later)));
+    let nothing = FeedBatch { end: present(9), ..FeedBatch::default() };
+    let actions = core.handle(0, Event::Link(LinkInput::Polled(Ok(nothing))));
+    let [Action::SaveContact(_), Action::PlanEdits, Action::ApplyBatch { phase, transport, is_current, .. }] =
+        &actions[..]
+    else {
+        panic!("{actions:?}")
+    };
+    assert_eq!((*phase, *transport, *is_current), (Phase::Polling, Transport::Poll, true));
 }
 
 #[test]
@@ -153,82 +184,58 @@ fn backfill_allows_push() {
     let mut core = Core::new(Until::Stopped, 7);
     core.handle(0, begun(false));
     greet(&mut core, 0);
-    let actions = core.handle(0, Event::StreamOpened);
-    assert_eq!(phases(&actions), [Phase::Backfilling]);
-    let actions = core.handle(0, planned(&[1], true));
-    assert_eq!(sent(&actions), [1]);
+    assert!(sent(&core.handle(0, planned(&[1], true))).is_empty(), "not before the cursor is accepted");
+    let actions = core.handle(0, stream(StreamEvent::Opened));
+    assert_eq!((phases(&actions), sent(&actions)), (vec![Phase::Backfilling], vec![1]));
 }
 
 #[test]
-fn cursor_expired_twice_waits() {
-    let mut core = started(Until::Stopped);
-    let expired = || {
-        let expired = Expired { restored: false, resume: "c2".into(), fork: None };
-        Event::StreamRefused(Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") })
-    };
-    let actions = core.handle(0, expired());
-    assert!(actions.contains(&Action::Request(Request::Identity)), "at once: {actions:?}");
-    let mut now = 0;
-    for _ in 0..12 {
-        greet(&mut core, now);
-        let actions = core.handle(now, expired());
-        assert!(!actions.contains(&Action::Request(Request::Identity)), "{actions:?}");
-        now = core.wake_at().unwrap();
-        core.handle(now, Event::Timer);
-    }
-    assert!(now > 60_000, "{now}");
-    greet(&mut core, now);
-    core.handle(now, Event::StreamOpened);
-    core.handle(now, ready(9));
-    core.handle(now, Event::StreamEnded { reason: "cut".into() });
-    let at = core.wake_at().unwrap();
-    core.handle(at, Event::Timer);
-    greet(&mut core, at);
-    assert!(core.handle(at, expired()).contains(&Action::Request(Request::Identity)), "a batch has arrived in between");
+fn answer_without_contact_causes_no_pause() {
+    let mut core = opened(Until::Stopped);
+    core.handle(0, planned(&[1], true));
+    core.handle(1, cut());
+    core.handle(2, completed(1, SendOutcome::NoAnswer { reason: "cut".into() }));
+    assert!(core.wake_at().is_some_and(|at| at < 1_000), "only the link's pause");
 }
 
 #[test]
 fn other_home_blocks_the_sync() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    core.handle(0, Event::StreamEnded { reason: "cut".into() });
-    let at = core.wake_at().unwrap();
-    core.handle(at, Event::Timer);
-    core.handle(at, Event::FeedHeadReceived(Ok(FeedHead::default())));
-    let actions = core.handle(at, identity_received("other"));
-    assert!(actions.iter().any(|e| matches!(e, Action::Finish(EndReason::Blocked(..)))), "{actions:?}");
-    assert_eq!(phases(&actions), [Phase::Blocked]);
+    let mut core = Core::new(Until::Current, 7);
+    core.handle(0, on_disk(None));
+    core.handle(0, Event::Link(LinkInput::Greeted(Ok(Greeting::FeedHead(FeedHead::default())))));
+    let other = Greeting::Identity(identity("other", &[]));
+    let actions = core.handle(0, Event::Link(LinkInput::Greeted(Ok(other))));
+    let ends = actions.iter().filter(|action| matches!(action, Action::Finish(EndReason::Blocked(..)))).count();
+    assert_eq!((ends, phases(&actions)), (1, vec![Phase::Blocked]));
     assert!(core.handle(1, ready(9)).is_empty(), "no batch is applied");
 }
 
 #[test]
 fn single_run_ends_when_edits_are_confirmed() {
-    let done = |actions: &[Action]| actions.contains(&Action::Finish(EndReason::Done));
     let mut core = opened(Until::Pushed);
-    core.handle(0, Event::Push(PushInput::EditsChanged));
     core.handle(0, planned(&[1], true));
     core.handle(1, ready(9));
-    assert!(!done(&core.handle(1, batch_applied(false, false))));
+    assert!(!is_done(&core.handle(1, batch_applied())));
     let actions = core.handle(2, accepted(1, 10));
-    assert!(!done(&actions) && actions.contains(&Action::PlanEdits));
-    assert!(!done(&core.handle(2, planned(&[], true))), "accepted, but not confirmed by the feed");
-    core.handle(3, Event::StreamBatch(FeedBatch { cursor: Some("c10".into()), ..FeedBatch::default() }));
-    let actions = core.handle(3, batch_applied(true, false));
-    assert_eq!(actions, [Action::PlanEdits]);
-    assert!(done(&core.handle(3, planned(&[], false))));
+    assert!(!is_done(&actions) && actions.contains(&Action::PlanEdits));
+    assert!(!is_done(&core.handle(2, planned(&[], true))), "accepted, but not confirmed by the feed");
+    core.handle(3, stream(StreamEvent::Batch(FeedBatch { cursor: Some("c10".into()), ..FeedBatch::default() })));
+    assert_eq!(core.handle(3, batch_applied()), [Action::PlanEdits]);
+    assert!(is_done(&core.handle(3, planned(&[], false))));
 
     let mut core = opened(Until::Current);
     core.handle(0, ready(9));
-    assert!(done(&core.handle(0, batch_applied(false, false))));
+    assert!(is_done(&core.handle(0, batch_applied())));
 }
 
 #[test]
-fn contact_is_saved_with_each_keepalive() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    assert_eq!(core.handle(1_000, Event::StreamActive), []);
-    assert_eq!(core.handle(15_000, Event::StreamActive), [Action::TouchContact { is_current: false }]);
-    assert_eq!(core.handle(16_000, Event::StreamActive), []);
+fn accepted_edit_is_polled_for() {
+    let mut core = started(Until::Stopped);
+    polling(&mut core);
+    core.handle(1, planned(&[1], true));
+    assert_eq!(core.wake_at(), Some(20_000), "a poll would make the answer stale");
+    core.handle(2_000, accepted(1, 10));
+    assert_eq!(core.wake_at(), Some(2_000), "the edit's event is there");
 }
 
 #[test]
@@ -236,14 +243,11 @@ fn pause_closes_the_stream_and_resume_greets() {
     let mut core = opened(Until::Stopped);
     let actions = core.handle(1, pause(true));
     assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Paused]));
-    assert_eq!(core.handle(2, pause(true)), []);
-    assert_eq!(core.wake_at(), None);
-    core.handle(3, Event::Push(PushInput::EditsChanged));
+    assert_eq!((core.handle(2, pause(true)), core.wake_at()), (vec![], None));
     assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
-    let actions = core.handle(4, pause(false));
-    assert_eq!(actions, [Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
+    assert_eq!(core.handle(4, pause(false)), [Request::Identity, Request::FeedHead].map(Action::Request));
     greet(&mut core, 5);
-    assert_eq!(sent(&core.handle(5, Event::StreamOpened)), [1]);
+    assert_eq!(sent(&core.handle(5, stream(StreamEvent::Opened))), [1]);
 }
 
 #[test]
@@ -251,162 +255,68 @@ fn pause_survives_a_restart() {
     let began = |until| {
         let mut core = Core::new(until, 7);
         let mut actions = core.handle(0, begun(true));
-        actions.extend(core.handle(0, Event::ControlChanged { is_paused: true, reconcile: None, retry_now: false }));
+        actions.extend(core.handle(0, pause(true)));
         actions
     };
     assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
     assert!(began(Until::Pushed).contains(&Action::Finish(EndReason::Paused)));
 }
 
-fn polls(actions: &[Action]) -> usize {
-    actions.iter().filter(|action| matches!(action, Action::Request(Request::Poll { .. }))).count()
-}
-
-fn event(id: i64) -> hearth_contract::event::Event {
-    serde_json::from_value(json!({
-        "id": id, "type": "deleted", "resource_type": "room", "resource_id": "00000000-0000-0000-0000-000000000007",
-        "payload": null, "created_at": "2026-06-01T00:00:00.000Z",
-    }))
-    .unwrap()
-}
-
-#[test]
-fn feed_behind_the_known_head_reconnects() {
-    let mut core = opened(Until::Stopped);
-    // The greeting told head 9; then the server was restored.
-    let actions = core.handle(100, ready(6));
-    assert!(actions.contains(&Action::CloseStream), "{actions:?}");
-    assert!(!actions.iter().any(|action| matches!(action, Action::ApplyBatch { .. })), "{actions:?}");
-    let at = core.wake_at().unwrap();
-    assert!(core.handle(at, Event::Timer).contains(&Action::Request(Request::FeedHead)));
-
-    // The same by polls: by the first poll, and by a later poll.
-    for polls in [1, 2] {
-        let mut core = started(Until::Stopped);
-        core.handle(0, Event::StreamRefused(Refusal { retry_after: Some(60_000), ..refusal(429, "rate_limited") }));
-        let mut last = Vec::new();
-        for head in [9, 6].into_iter().skip(2 - polls) {
-            let polled = FeedBatch { events: vec![event(head)], end: present(head), cursor: Some(format!("c{head}")) };
-            last = core.handle(100, Event::Polled(Ok(polled)));
-            core.handle(5_100, Event::Timer);
-        }
-        let applies = last.iter().any(|action| matches!(action, Action::ApplyBatch { .. }));
-        assert!(last.contains(&Action::CloseStream) && !applies, "{last:?}");
-    }
-}
-
 #[test]
 fn refused_write_reloads_the_state_on_disk() {
-    let mut core = opened(Until::Stopped);
-    core.handle(0, Event::Push(PushInput::EditsChanged));
-    core.handle(0, planned(&[1], true));
-    let actions = core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
-    assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Blocked]));
-    let at = core.wake_at().unwrap();
-    assert_eq!(core.handle(at, Event::Timer), [Action::ReloadState]);
-    core.handle(at, on_disk());
-    assert_eq!(greet(&mut core, at), [Action::OpenStream { cursor: Some("c0".into()) }]);
-    let actions = core.handle(at, Event::StreamOpened);
-    assert!(actions.contains(&Action::PlanEdits), "{actions:?}");
-    let actions = core.handle(at, planned(&[1], true));
-    assert_eq!(sent(&actions), [1], "the same edit again");
-}
-
-#[test]
-fn single_run_ends_after_a_refused_write() {
     let mut core = opened(Until::Current);
-    let actions = core.handle(1, ready(9));
-    assert!(matches!(actions[..], [Action::ApplyBatch { .. }]), "{actions:?}");
-    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
+    core.handle(0, planned(&[1], true));
+    core.handle(1, ready(9));
+    let actions = core.handle(1, disk_full());
+    assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Blocked]));
+    assert!(!core.may_carry_files());
     let at = core.wake_at().unwrap();
-    core.handle(at, Event::Timer);
-    core.handle(at, on_disk());
+    assert_eq!(core.handle(at, timer()), [Action::ReloadState]);
+    core.handle(at, on_disk(None));
     greet(&mut core, at);
-    core.handle(at, Event::StreamOpened);
+    let actions = core.handle(at, stream(StreamEvent::Opened));
+    assert!(actions.contains(&Action::PlanEdits), "{actions:?}");
+    assert_eq!(sent(&core.handle(at, planned(&[1], true))), [1], "the same edit again");
     core.handle(at, ready(9));
-    let actions = core.handle(
-        at,
-        Event::BatchApplied {
-            cursor: None,
-            position: 9,
-            has_id_gap: false,
-            affects_edits: false,
-            confirms_edits: false,
-        },
-    );
-    assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
+    assert!(is_done(&core.handle(at, batch_applied())), "the batch before the failure does not count");
 }
 
 #[test]
 fn refused_write_revives_an_ended_sync() {
     let mut core = opened(Until::Stopped);
-    core.handle(1, Event::StopRequested);
+    assert!(is_done(&core.handle(1, stop())));
+    assert_eq!(core.handle(1, ready(9)), []);
     // The actions before the end were not saved, so the end was not reported.
-    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
-    let actions = core.handle(2, Event::StopRequested);
-    assert!(actions.contains(&Action::Finish(EndReason::Done)), "{actions:?}");
+    core.handle(1, disk_full());
+    assert!(is_done(&core.handle(2, stop())));
 }
 
 #[test]
 fn new_key_greets_before_it_sends() {
     let mut core = opened(Until::Stopped);
-    let refused = Event::StreamRefused(refusal(401, "invalid_api_key"));
-    core.handle(1, Event::StreamEnded { reason: "cut".into() });
-    core.handle(2, refused);
+    core.handle(1, stream(StreamEvent::Refused(refusal(401, "invalid_api_key"))));
     assert!(core.wake_at().unwrap() > 50_000);
-    let actions = core.handle(3, Event::KeyChanged);
-    assert_eq!(actions, [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
+    let again = [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
+    assert_eq!(core.handle(3, key_changed()), again);
     assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
     greet(&mut core, 4);
-    assert_eq!(sent(&core.handle(4, Event::StreamOpened)), [1]);
-
+    assert_eq!(sent(&core.handle(4, stream(StreamEvent::Opened))), [1]);
     // The same while in contact: the key may belong to another home.
-    let actions = core.handle(5, Event::KeyChanged);
-    assert_eq!(actions, [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)]);
+    assert_eq!(core.handle(5, key_changed()), again);
     core.handle(6, pause(true));
-    assert_eq!(core.handle(7, Event::KeyChanged), [], "the pause continues");
+    assert_eq!(core.handle(7, key_changed()), [], "the pause continues");
 }
 
 #[test]
-fn resume_after_a_refused_write_reloads() {
-    let mut core = opened(Until::Stopped);
-    core.handle(1, Event::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull });
-    core.handle(2, pause(true));
-    let actions = core.handle(3, pause(false));
-    assert!(actions.contains(&Action::ReloadState), "{actions:?}");
-    core.handle(3, on_disk());
-    greet(&mut core, 3);
-    core.handle(3, Event::StreamOpened);
-    let actions = core.handle(4, ready(9));
-    assert!(matches!(&actions[0], Action::ApplyBatch { phase: Phase::Live, .. }), "{actions:?}");
-}
-
-#[test]
-fn retry_now_waits_only_for_retry_after() {
-    let again = [Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
-    let mut core = opened(Until::Stopped);
-    core.handle(0, ready(9));
-    core.handle(10, Event::StreamEnded { reason: "gone".into() });
-    assert!(core.handle(12, pause(false)).is_empty(), "no retry-now request");
-    assert_eq!(core.handle(12, retry_now()), again);
-    assert!(core.handle(13, retry_now()).is_empty(), "the greeting is under way");
-
-    let mut core = started(Until::Stopped);
-    let busy = Refusal { retry_after: Some(8_000), ..refusal(503, "busy") };
-    core.handle(0, Event::StreamRefused(busy));
-    assert!(core.handle(7_999, retry_now()).is_empty(), "Retry-After");
-    assert_eq!(core.handle(8_000, retry_now()), again);
-
-    let mut core = started(Until::Stopped);
-    core.handle(0, Event::StreamRefused(refusal(401, "invalid_api_key")));
-    assert!(core.wake_at().is_some_and(|at| at >= 60_000));
-    assert_eq!(core.handle(1, retry_now()), again, "the key may work again");
-}
-
-/// The server refuses the key for an edit.
-fn key_refused(edit: i64) -> Event {
-    let outcome = SendOutcome::Refused(refusal(403, "insufficient_scope"));
-    Event::Push(PushInput::Completed { sent: vec![edit], carried: vec![edit], outcome })
+fn refused_key_of_an_edit_is_forgotten_with_the_key() {
+    for forget in [key_changed(), pause(true)] {
+        let mut core = opened(Until::Stopped);
+        core.handle(0, planned(&[1], true));
+        assert_eq!(phases(&core.handle(1, key_refused(1))), [Phase::NeedsKey]);
+        assert_eq!(core.reason().as_deref(), Some("insufficient_scope"));
+        core.handle(2, forget);
+        assert_eq!(core.reason(), None);
+    }
 }
 
 #[test]
@@ -424,12 +334,26 @@ fn missing_scope_ends_a_single_run_last() {
         panic!("the feed proves nothing: {actions:?}")
     };
     assert_eq!(reason, "insufficient_scope");
-    assert!(ended(&core.handle(2, batch_applied(false, false))));
+    assert!(ended(&core.handle(2, batch_applied())));
     // The feed alone does not need the scope.
     let mut core = opened(Until::Current);
     core.handle(0, planned(&[1], true));
     core.handle(1, key_refused(1));
     core.handle(1, planned(&[1], true));
     core.handle(2, ready(10));
-    assert!(core.handle(2, batch_applied(false, false)).contains(&Action::Finish(EndReason::Done)));
+    assert!(is_done(&core.handle(2, batch_applied())));
+}
+
+#[test]
+fn rate_limit_is_named_as_the_reason() {
+    let mut core = Core::new(Until::Stopped, 7);
+    core.handle(0, on_disk(None));
+    let limits = Some(Limits { reads: 300, writes: 1, bulk: 20 });
+    let identity = Greeting::Identity(Identity { limits, ..identity("home", &[]) });
+    for answer in [identity, Greeting::FeedHead(FeedHead::default())] {
+        core.handle(0, Event::Link(LinkInput::Greeted(Ok(answer))));
+    }
+    core.handle(0, stream(StreamEvent::Opened));
+    assert_eq!(sent(&core.handle(1, planned(&[1, 2], true))), [1]);
+    assert_eq!(core.reason().as_deref(), Some(RATE_LIMITED));
 }

@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use super::action::{Action, Request};
 use super::backoff::Backoff;
 use super::clock::Millis;
+use super::identity::Limits;
 use super::outcome::Refusal;
+use crate::model::{FeedBatch, Transport};
 
 /// One input at work. A machine adds actions for the engine, and facts for the other machines.
 #[derive(Debug)]
@@ -22,6 +24,16 @@ pub(super) struct Turn {
 /// What a machine tells the other machines.
 #[derive(Debug, PartialEq)]
 pub(super) enum Fact {
+    /// The server has accepted the feed cursor. Limits of the key; None: unlimited.
+    ContactBegan(Option<Limits>),
+    /// A batch is to be applied.
+    BatchArrived { batch: FeedBatch, transport: Transport },
+    /// The feed has an id gap: the server was restored.
+    HistoryGap,
+    /// A person has paused the sync.
+    Paused,
+    /// Requests carry another key from now on.
+    KeyChanged,
     /// The server has accepted an edit. `rev`: the position of the write, if known.
     EditAccepted { rev: Option<i64> },
     /// The reconcile holds an answer until the feed has reached its position.

@@ -8,7 +8,7 @@ use super::messages::{DriverEvent, Moment, StepOutput};
 use super::state::Engine;
 use crate::store::edits::{edit_ids, next_tasks};
 use crate::store::{StoreError, connection, control, disk_reserve, reconcile, stream_finding, sync_state};
-use crate::sync::core::{Action, Event, Millis, PushInput, Request};
+use crate::sync::core::{Action, Control, EndReason, Event, LinkInput, Millis, PushInput, Request, Start, StreamEvent};
 use crate::sync::wire;
 
 /// The time between the first sign of an altered schema and its restore.
@@ -39,7 +39,7 @@ impl Engine {
         let known_refusal = self.retry_busy(|c| sync_state::key_refusal(c))?;
         self.phase_log.set_known_refusal(known_refusal);
         if let Some((cause, reason)) = disk_failure {
-            let output = self.run(now, [Event::WriteFailed { reason, cause }])?;
+            let output = self.run(now, [Event::Link(LinkInput::WriteFailed { reason, cause })])?;
             connection::set_autocheckpoint(&self.connection, &self.db, true)?;
             return Ok(output);
         }
@@ -69,6 +69,7 @@ impl Engine {
             output.has_written |= more.has_written;
             return Ok(output);
         }
+        let stream = |event| Event::Link(LinkInput::Stream(event));
         let event = match event {
             DriverEvent::DatabaseChanged => {
                 // The notification also follows the engine's own commits.
@@ -89,17 +90,17 @@ impl Engine {
                 Some(pending) => self.response_event(pending, response)?,
                 None => return Ok(StepOutput::default()),
             },
-            DriverEvent::StreamOpened => Event::StreamOpened,
-            DriverEvent::StreamRefused(response) => Event::StreamRefused(wire::refusal(&response)),
-            DriverEvent::StreamBatch(batch) => Event::StreamBatch(batch),
-            DriverEvent::StreamActive => Event::StreamActive,
-            DriverEvent::StreamEnded { reason } => Event::StreamEnded { reason },
+            DriverEvent::StreamOpened => stream(StreamEvent::Opened),
+            DriverEvent::StreamRefused(response) => stream(StreamEvent::Refused(wire::refusal(&response))),
+            DriverEvent::StreamBatch(batch) => stream(StreamEvent::Batch(batch)),
+            DriverEvent::StreamActive => stream(StreamEvent::Active),
+            DriverEvent::StreamEnded { reason } => stream(StreamEvent::Ended { reason }),
             DriverEvent::KeyChanged => {
                 self.phase_log.key_changed();
-                Event::KeyChanged
+                Event::Link(LinkInput::Control(Control::KeyChanged))
             }
-            DriverEvent::Timer => Event::Timer,
-            DriverEvent::StopRequested => Event::StopRequested,
+            DriverEvent::Timer => Event::Link(LinkInput::Timer),
+            DriverEvent::StopRequested => Event::Link(LinkInput::Control(Control::End(EndReason::Done))),
         };
         self.run(now, [event])
     }
@@ -131,8 +132,8 @@ impl Engine {
         let holds_streams_back = self.retry_busy(|c| stream_finding::stands(c, &server, now.wall))?;
         let reconcile = self.retry_busy(|c| reconcile::load(c))?;
         let is_paused = self.retry_busy(|c| control::load_requests(c))?.paused;
-        let is_filled = backfilled;
-        let started = Event::Started { cursor, is_filled, home_id, holds_streams_back, reconcile, is_paused };
+        let link = Start { cursor, is_filled: backfilled, home_id, holds_streams_back, is_paused };
+        let started = Event::Started { link, reconcile };
         Ok([started, self.control_event()?])
     }
 
@@ -164,7 +165,7 @@ impl Engine {
                         // The checkpoint may need space too; the reserve is for the status row.
                         is_log_full = connection::checkpoint_truncate(&self.connection).is_err();
                         disk_reserve::release(&self.db);
-                        events = VecDeque::from([Event::WriteFailed { reason, cause }]);
+                        events = VecDeque::from([Event::Link(LinkInput::WriteFailed { reason, cause })]);
                         break;
                     }
                     Err(error) => return Err(error),

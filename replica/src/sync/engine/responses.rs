@@ -4,7 +4,8 @@ use super::state::{Engine, PendingRequest};
 use crate::store::StoreError;
 use crate::store::edits::{answers, push};
 use crate::sync::core::{
-    EditResponse, Event, ExistingRecord, Failure, PushInput, ReconcileAnswer, ReconcileInput, Request, SendOutcome,
+    EditResponse, Event, ExistingRecord, Failure, Greeting, LinkInput, PushInput, ReconcileAnswer, ReconcileInput,
+    Request, SendOutcome,
 };
 use crate::sync::wire::{self, HttpResponse};
 
@@ -21,9 +22,18 @@ impl Engine {
         let PendingRequest { request, outbox_request, is_stale } = pending;
         let response = response.map_err(Failure::NoAnswer);
         Ok(match request {
-            Request::Identity => Event::IdentityReceived(response.and_then(|response| wire::identity(&response))),
-            Request::FeedHead => Event::FeedHeadReceived(response.and_then(|response| wire::feed_head(&response))),
-            Request::Poll { .. } => Event::Polled(response.and_then(|response| wire::poll_batch(&response))),
+            Request::Identity => {
+                let answer = response.and_then(|response| wire::identity(&response));
+                Event::Link(LinkInput::Greeted(answer.map(Greeting::Identity)))
+            }
+            Request::FeedHead => {
+                let answer = response.and_then(|response| wire::feed_head(&response));
+                Event::Link(LinkInput::Greeted(answer.map(Greeting::FeedHead)))
+            }
+            Request::Poll { .. } => {
+                let answer = response.and_then(|response| wire::poll_batch(&response));
+                Event::Link(LinkInput::Polled(answer))
+            }
             Request::Reconcile { epoch, query } => {
                 let answer = response.and_then(|response| wire::reconcile_response(&query, &response));
                 Event::Reconcile(ReconcileInput::Answered { epoch, answer: ReconcileAnswer::Query(answer) })

@@ -12,7 +12,7 @@ use super::*;
 use crate::model::ConflictPolicy;
 use crate::model::{BlockCause, EditState, Phase, Transport};
 use crate::store::{Connection, StoreError, connection};
-use crate::sync::core::{BatchEnd, Event, FeedBatch, Until};
+use crate::sync::core::{BatchEnd, Event, FeedBatch, LinkInput, Until};
 use crate::sync::wire::HttpResponse;
 use crate::{Origin, Replica};
 
@@ -257,7 +257,10 @@ fn answer_to_earlier_greeting_is_ignored() {
 #[test]
 fn reconcile_request_survives_a_full_disk() {
     let mut scene = Scene::live();
-    scene.engine.run(now(), [Event::WriteFailed { reason: NO_ROOM.to_owned(), cause: BlockCause::DiskFull }]).unwrap();
+    scene
+        .engine
+        .run(now(), [Event::Link(LinkInput::WriteFailed { reason: NO_ROOM.to_owned(), cause: BlockCause::DiskFull })])
+        .unwrap();
     scene.replica.reconcile(false).unwrap();
     // The engine has seen the commit, and the write that followed was refused.
     scene.engine.data_version = connection::data_version(&scene.engine.connection).unwrap();

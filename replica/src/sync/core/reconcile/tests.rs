@@ -194,8 +194,10 @@ fn state_of(reconciler: &Reconciler, now: Millis) -> &'static str {
 
 /// A reconciler in this state.
 fn made(state: &str) -> Reconciler {
-    let (records, sweep) =
-        (ReconcileStep::Records { kind: Kind::Inventory, as_of: 4 }, ReconcileStep::Sweep { kind: Kind::Inventory, as_of: 4 });
+    let (records, sweep) = (
+        ReconcileStep::Records { kind: Kind::Inventory, as_of: 4 },
+        ReconcileStep::Sweep { kind: Kind::Inventory, as_of: 4 },
+    );
     let after = |step: ReconcileStep, inputs: &[&str]| {
         let mut reconciler = Reconciler::default();
         let mut turn = Turn::new(0, Backoff::new(7));

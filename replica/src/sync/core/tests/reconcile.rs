@@ -1,7 +1,7 @@
 //! A reconcile beside the link: what begins it, what it shows, and when a sync ends.
 
 use super::*;
-use crate::model::{Reconcile, ReconcileCause, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome};
+use crate::model::{ReconcileCause, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome};
 
 /// The last collection.
 const LAST: Kind = Kind::COLLECTIONS[Kind::COLLECTIONS.len() - 1];
@@ -21,13 +21,9 @@ fn sweep() -> Reconcile {
 /// A sync in contact at head 9, with this reconcile. Returns the actions of the greeting too.
 fn comparing(until: Until, reconcile: Reconcile) -> (Core, Vec<Action>) {
     let mut core = Core::new(until, 7);
-    let Event::Started { cursor, is_filled, home_id, holds_streams_back, is_paused, .. } = filled_to("c1") else {
-        panic!()
-    };
-    let reconcile = Some(reconcile);
-    core.handle(0, Event::Started { cursor, is_filled, home_id, holds_streams_back, reconcile, is_paused });
+    core.handle(0, on_disk(Some(reconcile)));
     let mut actions = greet(&mut core, 0);
-    actions.extend(core.handle(0, Event::StreamOpened));
+    actions.extend(core.handle(0, stream(StreamEvent::Opened)));
     actions.extend(core.handle(0, planned(&[], false)));
     (core, actions)
 }
@@ -54,7 +50,7 @@ fn end_of_a_reconcile_proves_the_present() {
         matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Reconciling, is_current: false, .. }]),
         "{actions:?}"
     );
-    core.handle(1, streams::applied());
+    core.handle(1, batch_applied());
     let actions = core.handle(1, swept(SweepOutcome::Done));
     assert!(matches!(&actions[..], [Action::Request(Request::CheckCursor { .. })]), "{actions:?}");
     let known = answered(ReconcileAnswer::Cursor(Ok(())));
@@ -80,13 +76,13 @@ fn expired_cursor_starts_a_reconcile() {
     ];
     // By the stream.
     let mut core = started(Until::Stopped);
-    assert_eq!(core.handle(1, Event::StreamRefused(gone())), expected);
+    assert_eq!(core.handle(1, stream(StreamEvent::Refused(gone()))), expected);
     core.handle(
         1,
         Event::Reconcile(ReconcileInput::Begun(Some(Reconcile { step: ReconcileStep::Property, ..sweep() }))),
     );
     assert_eq!(greet(&mut core, 1), [Action::OpenStream { cursor: Some("c40".into()) }]);
-    let actions = core.handle(1, Event::StreamOpened);
+    let actions = core.handle(1, stream(StreamEvent::Opened));
     assert!(actions.iter().any(|action| matches!(action, Action::Request(Request::Reconcile { .. }))), "{actions:?}");
     assert_eq!(phases(&actions), [Phase::Reconciling]);
     // At the end of a reconcile: the server was restored under an open stream.
@@ -110,11 +106,7 @@ fn mass_delete_waits_for_a_person() {
     let (_, actions) = comparing(Until::Current, asks());
     assert!(actions.contains(&Action::Finish(EndReason::Asks(question.clone()))), "{actions:?}");
     let mut core = Core::new(Until::Current, 8);
-    let Event::Started { cursor, is_filled, home_id, holds_streams_back, is_paused, .. } = filled_to("c1") else {
-        panic!()
-    };
-    let reconcile = Some(asks());
-    core.handle(0, Event::Started { cursor, is_filled, home_id, holds_streams_back, reconcile, is_paused });
+    core.handle(0, on_disk(Some(asks())));
     assert_eq!(core.handle(0, control(true)), [Action::ClearReconcileRequest { accepted: true }]);
 }
 
@@ -129,9 +121,7 @@ fn refused_key_of_a_reconcile_is_shown() {
 #[test]
 fn answer_ahead_of_the_feed_is_polled_for() {
     let mut core = started(Until::Stopped);
-    core.handle(0, Event::StreamRefused(Refusal { retry_after: Some(60_000), ..refusal(429, "rate_limited") }));
-    core.handle(0, streams::nothing_new());
-    core.handle(0, streams::applied());
+    polling(&mut core);
     core.handle(
         1,
         Event::Reconcile(ReconcileInput::Begun(Some(Reconcile { step: ReconcileStep::Property, ..sweep() }))),

@@ -1,7 +1,7 @@
 //! Liveness of the event stream: when a silent stream is checked or closed, and when the next stream is requested. Pure: the
 //! time is an argument. Must not know the state of the link or what follows from a bad stream.
 
-use super::clock::Millis;
+use super::super::clock::Millis;
 
 /// Time between two polls while no stream is open, and between two checks of a stream that is not known to deliver. A stream
 /// begins with a batch at once (contract 9.4), so a stream without a byte for this long is checked too.
@@ -15,9 +15,9 @@ const BATCH_CHECK: Millis = 75_000;
 const SILENCE_MAX: Millis = 45_000;
 /// A stream with a batch is stable after 5 s. Only a stable stream resets the retry pauses; otherwise a stream that is cut
 /// each time would be requested again without end.
-pub(super) const STABLE_AFTER: Millis = 5000;
+const STABLE_AFTER: Millis = 5000;
 /// Longest time without a stream and without polls.
-pub(super) const WAIT_WITHOUT_POLLS_MAX: Millis = 10_000;
+const WAIT_WITHOUT_POLLS_MAX: Millis = 10_000;
 /// Pauses before the streams that follow the finding that streams are held back.
 const TRIAL_PAUSES: [Millis; 5] = [30_000, 60_000, 120_000, 300_000, 600_000];
 
@@ -151,6 +151,11 @@ impl StreamHealth {
 
     fn end_finding(&mut self) -> bool {
         self.finding.take().is_some()
+    }
+
+    /// Whether a person waits for the end of the sync.
+    pub(super) fn is_single_run(&self) -> bool {
+        self.is_single_run
     }
 
     /// Whether streams are found to be held back on the way.

@@ -1,0 +1,391 @@
+//! The link alone: the table of states, the pauses between attempts, and what a person may shorten.
+
+mod silence;
+mod streams;
+
+use hearth_contract::event::Event as FeedEvent;
+use serde_json::json;
+
+use super::super::action::{Action, Request};
+use super::super::arrows;
+use super::super::backoff::{BACKOFF_FIRST, BACKOFF_MAX, Backoff};
+use super::super::clock::Millis;
+use super::super::goal::Until;
+use super::super::outcome::Expired;
+use super::super::tests::{identity, present, refusal};
+use super::state::{Following, PollState, State, StreamState};
+use super::*;
+use crate::model::{BatchEnd, Transport};
+
+/// A link with its last facts.
+struct Scene {
+    link: Link,
+    backoff: Backoff,
+    others: Others,
+    facts: Vec<Fact>,
+}
+
+impl Scene {
+    fn new(until: Until) -> Scene {
+        Scene { link: Link::new(until), backoff: Backoff::new(7), others: Others::default(), facts: Vec::new() }
+    }
+
+    /// Gives an input. Returns the actions.
+    fn handle(&mut self, now: Millis, input: Input) -> Vec<Action> {
+        let mut turn = Turn::new(now, self.backoff.clone());
+        self.link.handle(&mut turn, input, self.others);
+        (self.backoff, self.facts) = (turn.backoff, turn.facts.into());
+        turn.actions
+    }
+
+    fn timer(&mut self, now: Millis) -> Vec<Action> {
+        self.handle(now, Input::Timer)
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.link.wake_at(self.others).expect("a timer")
+    }
+
+    fn greet(&mut self, now: Millis) -> Vec<Action> {
+        let mut actions = self.handle(now, Input::Greeted(Ok(Greeting::Identity(identity("home", &[])))));
+        actions.extend(self.handle(now, head()));
+        actions
+    }
+
+    fn is_down(&self) -> bool {
+        matches!(self.link.state, State::Down { .. })
+    }
+
+    /// How the last batch came. None: no batch has come.
+    fn brought(&self) -> Option<Transport> {
+        let transport =
+            |fact: &Fact| if let Fact::BatchArrived { transport, .. } = fact { Some(*transport) } else { None };
+        self.facts.iter().find_map(transport)
+    }
+
+    /// Why a poll has brought the present. Empty: no poll has.
+    fn polling(&self) -> &str {
+        let is_polling = self.brought() == Some(Transport::Poll) && self.link.is_current();
+        self.link.reason().filter(|_| is_polling).map_or("", String::as_str)
+    }
+}
+
+fn head() -> Input {
+    Input::Greeted(Ok(Greeting::FeedHead(FeedHead { head: Some(9), retention_seconds: None })))
+}
+
+/// The start of a replica that has been filled.
+fn on_disk(holds_streams_back: bool, is_paused: bool) -> Input {
+    let (cursor, home_id) = (Some("c1".into()), Some("home".into()));
+    Input::Started(Start { cursor, is_filled: true, home_id, holds_streams_back, is_paused })
+}
+
+/// A link whose stream is requested at 0.
+fn started(until: Until) -> Scene {
+    let mut scene = Scene::new(until);
+    assert!(greets(&scene.handle(0, on_disk(false, false))));
+    assert_eq!(scene.greet(0), [Action::OpenStream { cursor: Some("c1".into()) }]);
+    scene
+}
+
+/// The same, and the server accepts the stream.
+fn opened(until: Until) -> Scene {
+    let mut scene = started(until);
+    scene.handle(0, stream(StreamEvent::Opened));
+    scene
+}
+
+/// The same, and the stream reaches the present.
+fn live() -> Scene {
+    let mut scene = opened(Until::Stopped);
+    scene.handle(0, ready(9));
+    scene.handle(0, applied());
+    scene
+}
+
+fn stream(event: StreamEvent) -> Input {
+    Input::Stream(event)
+}
+
+/// The stream reaches the present.
+fn ready(head: i64) -> Input {
+    let cursor = Some(format!("c{head}"));
+    stream(StreamEvent::Batch(FeedBatch { end: present(head), cursor, ..FeedBatch::default() }))
+}
+
+fn cut() -> Input {
+    stream(StreamEvent::Ended { reason: "cut".into() })
+}
+
+fn stream_refused(refusal: Refusal) -> Input {
+    stream(StreamEvent::Refused(refusal))
+}
+
+/// The server wants no stream for this time.
+fn too_many(retry_after: Millis) -> Input {
+    stream_refused(Refusal { retry_after: Some(retry_after), ..refusal(429, "too_many_streams") })
+}
+
+/// A response of a proxy.
+fn page(status: u16) -> Refusal {
+    Refusal { message: format!("the server answered {status}"), ..refusal(status, "") }
+}
+
+fn expired() -> Refusal {
+    let expired = Expired { restored: false, resume: "c2".into(), fork: None };
+    Refusal { expired: Some(expired), ..refusal(410, "cursor_expired") }
+}
+
+fn event(id: i64) -> FeedEvent {
+    serde_json::from_value(json!({
+        "id": id, "type": "deleted", "resource_type": "room", "resource_id": "00000000-0000-0000-0000-000000000007",
+        "payload": null, "created_at": "2026-06-01T00:00:00.000Z",
+    }))
+    .unwrap()
+}
+
+/// A poll that finds nothing after the cursor.
+fn nothing_new() -> Input {
+    Input::Polled(Ok(FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() }))
+}
+
+/// A poll that finds the event `id`.
+fn found(id: i64) -> Input {
+    Input::Polled(Ok(FeedBatch { events: vec![event(id)], end: present(id), cursor: Some(format!("c{id}")) }))
+}
+
+fn poll_failed(failure: Failure) -> Input {
+    Input::Polled(Err(failure))
+}
+
+fn silence() -> Failure {
+    Failure::NoAnswer("no answer".into())
+}
+
+/// The database has applied a batch.
+fn applied() -> Input {
+    Input::Applied { cursor: None, position: 9, has_id_gap: false }
+}
+
+fn polls(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::Request(Request::Poll { .. }))).count()
+}
+
+fn greets(actions: &[Action]) -> bool {
+    actions.contains(&Action::Request(Request::Identity))
+}
+
+fn opens(actions: &[Action]) -> bool {
+    actions.iter().any(|action| matches!(action, Action::OpenStream { .. }))
+}
+
+/// The name of the link's state in the table.
+fn state_of(link: &Link, now: Millis) -> &'static str {
+    let Following { stream, poll, .. } = match &link.state {
+        State::Down { .. } if link.disk.is_some() => return "disk failed",
+        State::Down { .. } => return "down",
+        State::Greeting { identity: None, feed_head: None } => return "greeting",
+        State::Greeting { .. } => return "half greeted",
+        State::Paused => return "paused",
+        State::Ended => return "ended",
+        State::Following(following) => following,
+    };
+    match (stream, poll) {
+        (StreamState::Waiting, PollState::Asked { .. }) if !link.in_contact() => "first poll",
+        (StreamState::Waiting, PollState::Asked { .. }) => "polled",
+        (StreamState::Waiting, PollState::Idle { next_at }) if *next_at > now => "polling",
+        (StreamState::Waiting, _) => "poll due",
+        (StreamState::Requested, PollState::Asked { .. }) => "first check",
+        (StreamState::Requested, _) => "requested",
+        (StreamState::Open, _) if !link.stream.has_batch() => "open",
+        (StreamState::Open, PollState::Asked { .. }) => "checking",
+        (StreamState::Open, PollState::Held { .. }) => "held",
+        (StreamState::Open, PollState::Idle { .. }) => "live",
+    }
+}
+
+/// A link in this state at 0. Times before 0 are possible.
+fn made(state: &str) -> Link {
+    let after = |mut scene: Scene, inputs: Vec<(Millis, Input)>| {
+        for (now, input) in inputs {
+            scene.handle(now, input);
+        }
+        scene.link
+    };
+    let begun = || Scene::new(Until::Stopped);
+    // The stream was silent for 20 s, and a comment has come since.
+    let checked = |more: Vec<(Millis, Input)>| {
+        let mut scene = begun();
+        let at = -20_000;
+        scene.handle(at, on_disk(false, false));
+        scene.greet(at);
+        let inputs = [(at, stream(StreamEvent::Opened)), (at, ready(9)), (at, applied()), (0, Input::Timer)];
+        let comment = (0, stream(StreamEvent::Active));
+        after(scene, inputs.into_iter().chain([comment]).chain(more).collect())
+    };
+    match state {
+        "paused" => after(begun(), vec![(0, on_disk(false, true))]),
+        "greeting" => after(begun(), vec![(0, on_disk(false, false))]),
+        "half greeted" => after(begun(), vec![(0, on_disk(false, false)), (0, head())]),
+        "down" => after(begun(), vec![(0, on_disk(false, false)), (0, Input::Greeted(Err(silence())))]),
+        "disk failed" => after(begun(), vec![(0, disk_full())]),
+        "requested" => started(Until::Stopped).link,
+        "live" => live().link,
+        "checking" => checked(vec![]),
+        "held" => checked(vec![(0, found(10))]),
+        "first poll" => after(started(Until::Stopped), vec![(0, too_many(60_000))]),
+        "polling" => after(started(Until::Stopped), vec![(0, too_many(60_000)), (0, nothing_new()), (0, applied())]),
+        "poll due" => {
+            let inputs = vec![(0, too_many(60_000)), (0, nothing_new()), (0, applied()), (0, Input::FeedWanted)];
+            after(started(Until::Stopped), inputs)
+        }
+        "polled" => {
+            let inputs = vec![(0, too_many(60_000)), (0, nothing_new()), (0, applied()), (0, Input::FeedWanted)];
+            after(started(Until::Stopped), inputs.into_iter().chain([(0, Input::Timer)]).collect())
+        }
+        state => panic!("{state}"),
+    }
+}
+
+fn disk_full() -> Input {
+    Input::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull }
+}
+
+fn give(link: &mut Link, turn: &mut Turn, input: &str) {
+    let refused = |refusal| Failure::Refused(refusal);
+    let older = || FeedBatch { end: present(6), cursor: Some("c6".into()), ..FeedBatch::default() };
+    let input = match input {
+        "6 s pass" | "46 s pass" => {
+            turn.now += if input == "6 s pass" { 6_000 } else { 46_000 };
+            Input::Timer
+        }
+        "started" => on_disk(false, false),
+        "started paused" => on_disk(false, true),
+        "pause" => Input::Control(Control::Pause),
+        "resume" => Input::Control(Control::Resume),
+        "retry now" => Input::Control(Control::RetryNow),
+        "new key" => Input::Control(Control::KeyChanged),
+        "end" => Input::Control(Control::End(EndReason::Done)),
+        "write failed" => disk_full(),
+        "id gap applied" => Input::Applied { cursor: None, position: 9, has_id_gap: true },
+        "comparison ended" => Input::Compared,
+        "feed wanted" => Input::FeedWanted,
+        "edit accepted" => Input::EditAccepted { rev: Some(9) },
+        "identity" => Input::Greeted(Ok(Greeting::Identity(identity("home", &[])))),
+        "other home" => Input::Greeted(Ok(Greeting::Identity(identity("other", &[])))),
+        "head" => head(),
+        "greeting refused" => Input::Greeted(Err(refused(refusal(401, "invalid_api_key")))),
+        "no greeting" => Input::Greeted(Err(silence())),
+        "stream opened" => stream(StreamEvent::Opened),
+        "stream cut" => cut(),
+        "stream refused" => stream_refused(page(502)),
+        "no stream for 60 s" => too_many(60_000),
+        "key refused" => stream_refused(refusal(403, "insufficient_scope")),
+        "cursor expired" => stream_refused(expired()),
+        "cursor unknown" => stream_refused(refusal(400, "invalid_cursor")),
+        "batch" => ready(9),
+        "older batch" => stream(StreamEvent::Batch(older())),
+        "nothing new" => nothing_new(),
+        "events found" => found(10),
+        "older feed" => Input::Polled(Ok(older())),
+        "no answer" => poll_failed(silence()),
+        "poll refused" => poll_failed(refused(refusal(429, "rate_limited"))),
+        "poll: key refused" => poll_failed(refused(refusal(401, "invalid_api_key"))),
+        "poll: cursor expired" => poll_failed(refused(expired())),
+        input => panic!("{input}"),
+    };
+    link.handle(turn, input, Others::default());
+}
+
+#[test]
+fn link_follows_the_table() {
+    arrows::walk(include_str!("../link.rs"), made, give, state_of);
+}
+
+#[test]
+fn cursor_expired_twice_waits() {
+    let mut scene = started(Until::Stopped);
+    assert!(greets(&scene.handle(0, stream_refused(expired()))), "at once");
+    let mut now = 0;
+    for _ in 0..12 {
+        scene.greet(now);
+        assert!(!greets(&scene.handle(now, stream_refused(expired()))));
+        now = scene.wake_at();
+        scene.timer(now);
+    }
+    assert!(now > 60_000, "{now}");
+    scene.greet(now);
+    scene.handle(now, stream(StreamEvent::Opened));
+    scene.handle(now, ready(9));
+    scene.handle(now, cut());
+    let at = scene.wake_at();
+    scene.timer(at);
+    scene.greet(at);
+    assert!(greets(&scene.handle(at, stream_refused(expired()))), "a batch has arrived in between");
+}
+
+#[test]
+fn contact_is_saved_with_each_keepalive() {
+    let mut scene = live();
+    assert_eq!(scene.handle(1_000, stream(StreamEvent::Active)), []);
+    let touch = Action::TouchContact { is_current: false };
+    assert_eq!(scene.handle(15_000, stream(StreamEvent::Active)), [touch]);
+    assert_eq!(scene.handle(16_000, stream(StreamEvent::Active)), []);
+}
+
+#[test]
+fn resume_after_a_refused_write_reloads() {
+    let mut scene = live();
+    scene.handle(1, disk_full());
+    assert!(scene.wake_at() < 1 + BACKOFF_FIRST);
+    scene.handle(2, Input::Control(Control::Pause));
+    assert_eq!(scene.handle(3, Input::Control(Control::Resume)), [Action::ReloadState]);
+    scene.handle(3, on_disk(false, false));
+    assert!(opens(&scene.greet(3)));
+}
+
+#[test]
+fn retry_now_waits_only_for_retry_after() {
+    let retry_now = || Input::Control(Control::RetryNow);
+    let mut scene = started(Until::Stopped);
+    scene.handle(0, stream_refused(Refusal { retry_after: Some(8_000), ..refusal(503, "busy") }));
+    assert!(scene.handle(7_999, retry_now()).is_empty(), "Retry-After");
+    assert!(greets(&scene.handle(8_000, retry_now())));
+    assert!(scene.handle(8_001, retry_now()).is_empty(), "the greeting is under way");
+
+    let mut scene = started(Until::Stopped);
+    scene.handle(0, stream_refused(refusal(401, "invalid_api_key")));
+    assert!(scene.wake_at() >= 60_000);
+    assert!(scene.link.key_refusal().is_some());
+    assert!(greets(&scene.handle(1, retry_now())), "the key may work again");
+}
+
+#[test]
+fn foreign_403_is_no_refused_key() {
+    let mut scene = Scene::new(Until::Stopped);
+    scene.handle(0, on_disk(false, false));
+    scene.handle(1, Input::Greeted(Err(Failure::Refused(page(403)))));
+    assert_eq!((scene.is_down(), scene.link.key_refusal()), (true, None));
+    assert!(scene.wake_at() < BACKOFF_FIRST + 1, "the network's own pauses");
+}
+
+#[test]
+fn unreachable_server_is_asked_less_often() {
+    let mut scene = live();
+    scene.handle(0, cut());
+    let (mut now, mut longest) = (0, 0);
+    for _ in 0..40 {
+        let at = scene.wake_at();
+        assert!(at - now < BACKOFF_MAX);
+        longest = longest.max(at - now);
+        now = at;
+        assert!(greets(&scene.timer(now)));
+        scene.handle(now, Input::Greeted(Err(silence())));
+    }
+    assert!(longest > 10_000, "{longest}");
+    let floor = Refusal { retry_after: Some(70_000), ..refusal(429, "rate_limited") };
+    now = scene.wake_at();
+    scene.timer(now);
+    scene.handle(now, Input::Greeted(Err(Failure::Refused(floor))));
+    assert!(scene.wake_at() >= now + 70_000);
+}
