@@ -20,31 +20,31 @@ impl Core {
         match self.link.in_contact() {
             _ if self.link.is_paused() => Phase::Paused,
             _ if self.key_refusal().is_some() => Phase::NeedsKey,
-            _ if self.link.disk().is_some() => Phase::Blocked,
+            _ if self.link.disk.is_some() => Phase::Blocked,
             false => Phase::Offline,
             true if self.reconciler.question().is_some() => Phase::Blocked,
             true if self.reconciler.key_refusal().is_some() => Phase::NeedsKey,
             true if self.reconciler.is_running() => Phase::Reconciling,
             true if self.link.is_current() && self.link.is_stream_delivering() => Phase::Live,
             true if self.link.is_current() => Phase::Polling,
-            true if self.link.is_filled() => Phase::CatchingUp,
+            true if self.link.is_filled => Phase::CatchingUp,
             true => Phase::Backfilling,
         }
     }
 
     /// The server's message about a refused key.
     fn key_refusal(&self) -> Option<&String> {
-        self.link.key_refusal().or(self.push.key_refusal())
+        self.link.key_refusal.as_ref().or(self.push.key_refusal.as_ref())
     }
 
     /// Why the phase is [`Phase::Blocked`]. None in other phases.
     fn blocked_by(&self) -> Option<BlockCause> {
-        (self.phase() == Phase::Blocked).then(|| self.link.disk().unwrap_or(BlockCause::Deletions))
+        (self.phase() == Phase::Blocked).then(|| self.link.disk.unwrap_or(BlockCause::Deletions))
     }
 
     /// Whether files may be sent and fetched: the server is known to be the replica's, it accepts the key, and the disk takes what is written.
     pub(crate) fn may_carry_files(&self) -> bool {
-        self.link.in_contact() && self.link.disk().is_none()
+        self.link.in_contact() && self.link.disk.is_none()
     }
 
     /// The sentence about the phase for people. A refused key and a question for a person go first.
@@ -54,7 +54,7 @@ impl Core {
         let blocking = comparison.and_then(|comparison| comparison.key_refusal().or(comparison.question()));
         let failing = || comparison.and_then(|comparison| comparison.failure_text());
         let limited = || (in_contact && self.push.is_limited()).then(|| RATE_LIMITED.to_owned());
-        let own = || self.link.reason().cloned().or_else(limited);
+        let own = || self.link.reason.clone().or_else(limited);
         self.key_refusal().or(blocking).cloned().or_else(failing).or_else(own)
     }
 

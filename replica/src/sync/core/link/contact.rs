@@ -113,15 +113,15 @@ impl Link {
     /// Saves the time of contact now and then. Bytes prove contact, but not that the tables are current: a proxy may send
     /// comments too.
     pub(super) fn touch(&mut self, turn: &mut Turn) {
-        if self.in_contact() && turn.now - self.touched_at >= TOUCH_INTERVAL {
-            self.touched_at = turn.now;
+        if self.in_contact() && self.touched_at.is_none_or(|at| turn.now - at >= TOUCH_INTERVAL) {
+            self.touched_at = Some(turn.now);
             turn.act(Action::TouchContact { is_current: false });
         }
     }
 
     /// Saves the time of contact at once, because the server has shown how current the tables are.
     pub(super) fn touch_now(&mut self, turn: &mut Turn, others: Others) {
-        self.touched_at = turn.now;
+        self.touched_at = Some(turn.now);
         turn.act(Action::TouchContact { is_current: self.is_current() && !others.is_reconciling });
     }
 

@@ -50,7 +50,7 @@ impl Link {
     fn stream_due_at(&self) -> Option<Millis> {
         let State::Following(following) = &self.state else { return None };
         match following.stream {
-            StreamState::Waiting => self.stream.next_at(),
+            StreamState::Waiting => self.stream.next_at,
             StreamState::Open if ignores_silence() => None,
             StreamState::Requested | StreamState::Open => Some(self.stream.silent_at()),
         }
@@ -147,7 +147,7 @@ impl Link {
         }
         let State::Following(following) = &mut self.state else { return };
         // The present that a poll has reached lies before the events of a later stream.
-        following.is_current = batch.is_at_present() || following.is_current && self.stream.has_batch();
+        following.is_current = batch.is_at_present() || following.is_current && self.stream.has_batch;
         match &mut following.poll {
             PollState::Asked { is_outdated, .. } => *is_outdated = true,
             poll => *poll = PollState::Idle { next_at: turn.now },
@@ -180,8 +180,8 @@ impl Link {
         let reason = format!("no stream is available ({}); polling", why.trim_end_matches('.'));
         if !self.stream.on_failure(turn.now, pause, retry_after, reason) {
             // The next stream follows soon: contact is lost until then.
-            let retry_at = self.stream.next_at().unwrap_or(turn.now);
-            return self.down(turn, why, retry_at, self.stream.held_until());
+            let retry_at = self.stream.next_at.unwrap_or(turn.now);
+            return self.down(turn, why, retry_at, self.stream.held_until);
         }
         following.leave_stream(turn.now);
         turn.act(Action::CloseStream);
@@ -227,10 +227,10 @@ impl Link {
     /// A poll beside the stream has found nothing that the stream did not bring.
     fn stream_checked(&mut self, turn: &mut Turn, batch: FeedBatch, others: Others) {
         let State::Following(following) = &mut self.state else { return };
-        if following.is_current && self.stream.has_batch() {
+        if following.is_current && self.stream.has_batch {
             return self.touch_now(turn, others);
         }
-        if self.stream.is_single_run() {
+        if self.stream.is_single_run {
             following.leave_stream(turn.now);
             self.stream.give_up();
             turn.act(Action::CloseStream);
@@ -258,8 +258,7 @@ impl Link {
         following.is_current |= batch.is_at_present();
         let pause = if batch.is_at_present() { POLL_INTERVAL } else { 0 };
         following.poll = PollState::Idle { next_at: turn.now + pause };
-        let why = if following.stream == StreamState::Waiting { self.stream.why() } else { SILENT };
-        let why = why.to_owned();
+        let why = if following.stream == StreamState::Waiting { self.stream.why.clone() } else { SILENT.to_owned() };
         if let Some(server) = following.greeting.take() {
             self.begin_contact(turn, server);
         }
@@ -271,7 +270,7 @@ impl Link {
     fn hand_out(&mut self, turn: &mut Turn, batch: FeedBatch, transport: Transport, others: Others) {
         self.has_expired_cursor = false;
         self.is_filled |= batch.is_at_present() && !others.is_reconciling;
-        self.touched_at = turn.now;
+        self.touched_at = Some(turn.now);
         self.batches_pending += 1;
         turn.tell(Fact::BatchArrived { batch, transport });
     }

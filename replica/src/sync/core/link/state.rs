@@ -8,7 +8,7 @@ use super::stream_health::StreamHealth;
 use crate::model::{BlockCause, FeedBatch};
 
 /// The machine.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Link {
     pub(super) state: State,
     /// The feed cursor. None: the feed is read from the first event.
@@ -16,15 +16,15 @@ pub(crate) struct Link {
     /// The position up to which the feed is applied.
     pub(super) position: i64,
     /// The first backfill is complete.
-    pub(super) is_filled: bool,
+    pub(in super::super) is_filled: bool,
     /// The home of the replica. None: not known before the first contact.
     pub(super) home_id: Option<String>,
     /// Why the link is down or polls, for people.
-    pub(super) reason: Option<String>,
+    pub(in super::super) reason: Option<String>,
     /// The server's message about a key that may not read the feed.
-    pub(super) key_refusal: Option<String>,
+    pub(in super::super) key_refusal: Option<String>,
     /// Why the disk refused a write. While set, memory may be ahead of the database.
-    pub(super) disk: Option<BlockCause>,
+    pub(in super::super) disk: Option<BlockCause>,
     /// Attempts in a row to reach the server that did not begin a contact.
     pub(super) failures: u32,
     /// Batches handed out and not yet applied.
@@ -36,12 +36,12 @@ pub(crate) struct Link {
     pub(super) head_at_contact: Option<i64>,
     /// The highest position of an edit that the server has accepted since the beginning of the contact.
     pub(super) accepted_head: Option<i64>,
-    /// When the time of the last contact was saved.
-    pub(super) touched_at: Millis,
+    /// When the time of the last contact was saved. None: not in this process.
+    pub(super) touched_at: Option<Millis>,
 }
 
 /// Where the link is. The diagram is at the head of `link.rs`.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) enum State {
     /// No contact. The next attempt is at `retry_at`. Even a retry-now request waits until `not_before`, the server's pause.
     Down { retry_at: Millis, not_before: Millis },
@@ -51,7 +51,8 @@ pub(super) enum State {
     Following(Following),
     /// Until a person resumes the sync.
     Paused,
-    /// The sync is over.
+    /// The sync has not started, or is over.
+    #[default]
     Ended,
 }
 
@@ -93,23 +94,7 @@ pub(super) enum PollState {
 impl Link {
     /// A link of a sync that has not started.
     pub(in super::super) fn new(until: Until) -> Link {
-        Link {
-            state: State::Ended,
-            cursor: None,
-            position: 0,
-            is_filled: false,
-            home_id: None,
-            reason: None,
-            key_refusal: None,
-            disk: None,
-            failures: 0,
-            batches_pending: 0,
-            stream: StreamHealth::new(until.is_single_run()),
-            has_expired_cursor: false,
-            head_at_contact: None,
-            accepted_head: None,
-            touched_at: Millis::MIN / 2,
-        }
+        Link { stream: StreamHealth::new(until.is_single_run()), ..Link::default() }
     }
 
     /// What a reconcile needs to know of the feed.
@@ -134,7 +119,7 @@ impl Link {
 
     /// Whether the open stream has brought a batch.
     pub(in super::super) fn is_stream_delivering(&self) -> bool {
-        matches!(self.state, State::Following(Following { stream: StreamState::Open, .. })) && self.stream.has_batch()
+        matches!(self.state, State::Following(Following { stream: StreamState::Open, .. })) && self.stream.has_batch
     }
 
     /// Whether nothing new is proven, so that the saved phase stays.
@@ -148,26 +133,6 @@ impl Link {
 
     pub(in super::super) fn is_ended(&self) -> bool {
         self.state == State::Ended
-    }
-
-    /// Whether the first backfill is complete.
-    pub(in super::super) fn is_filled(&self) -> bool {
-        self.is_filled
-    }
-
-    /// Why the disk refused a write. None: it did not.
-    pub(in super::super) fn disk(&self) -> Option<BlockCause> {
-        self.disk
-    }
-
-    /// The server's message about a key that may not read the feed. None: no refusal counts.
-    pub(in super::super) fn key_refusal(&self) -> Option<&String> {
-        self.key_refusal.as_ref()
-    }
-
-    /// Why the link is down or polls, for people.
-    pub(in super::super) fn reason(&self) -> Option<&String> {
-        self.reason.as_ref()
     }
 
     /// When the next attempt to reach the server is made. None: the link is not down.

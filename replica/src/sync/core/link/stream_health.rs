@@ -25,10 +25,10 @@ const TRIAL_PAUSES: [Millis; 5] = [30_000, 60_000, 120_000, 300_000, 600_000];
 const HELD_BACK: &str = "the stream brings no events, as behind some proxies; polling";
 
 /// Facts about the present stream and the streams before.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct StreamHealth {
     /// A person waits for the end of the sync, so polls fill each pause between streams.
-    is_single_run: bool,
+    pub(super) is_single_run: bool,
     requested_at: Millis,
     /// When the server accepted the stream.
     opened_at: Millis,
@@ -37,7 +37,7 @@ pub(super) struct StreamHealth {
     /// When the last batch arrived; before, when the stream was requested.
     last_batch_at: Millis,
     /// The present stream has brought a batch.
-    has_batch: bool,
+    pub(super) has_batch: bool,
     /// The present stream has brought all events up to the present: later bytes come live.
     is_at_present: bool,
     /// Streams in a row that ended before they were stable.
@@ -45,32 +45,18 @@ pub(super) struct StreamHealth {
     /// When the first stream failed since a stream has brought a batch. None: no stream has failed since.
     failing_since: Option<Millis>,
     /// When the next stream may be requested. None: not in this run.
-    next_at: Option<Millis>,
+    pub(super) next_at: Option<Millis>,
     /// The server wants no stream before this time.
-    held_until: Millis,
+    pub(super) held_until: Millis,
     /// Why the next stream waits, for people.
-    why: String,
+    pub(super) why: String,
     /// Polls have proven that streams are held back on the way. The index of the next pause in [`TRIAL_PAUSES`].
     finding: Option<usize>,
 }
 
 impl StreamHealth {
     pub(super) fn new(is_single_run: bool) -> StreamHealth {
-        StreamHealth {
-            is_single_run,
-            requested_at: 0,
-            opened_at: 0,
-            last_bytes_at: 0,
-            last_batch_at: 0,
-            has_batch: false,
-            is_at_present: false,
-            failures: 0,
-            failing_since: None,
-            next_at: Some(Millis::MIN),
-            held_until: Millis::MIN,
-            why: String::new(),
-            finding: None,
-        }
+        StreamHealth { is_single_run, next_at: Some(Millis::MIN), held_until: Millis::MIN, ..StreamHealth::default() }
     }
 
     /// The stream is requested.
@@ -153,11 +139,6 @@ impl StreamHealth {
         self.finding.take().is_some()
     }
 
-    /// Whether a person waits for the end of the sync.
-    pub(super) fn is_single_run(&self) -> bool {
-        self.is_single_run
-    }
-
     /// Whether streams are found to be held back on the way.
     pub(super) fn has_finding(&self) -> bool {
         self.finding.is_some()
@@ -166,26 +147,6 @@ impl StreamHealth {
     /// Streams in a row that failed, if the present stream fails now.
     pub(super) fn failures(&self, now: Millis) -> u32 {
         if self.is_stable(now) { 0 } else { self.failures }
-    }
-
-    /// When the next stream may be requested. None: not in this run.
-    pub(super) fn next_at(&self) -> Option<Millis> {
-        self.next_at
-    }
-
-    /// The server wants no stream before this time.
-    pub(super) fn held_until(&self) -> Millis {
-        self.held_until
-    }
-
-    /// Why the next stream waits, for people.
-    pub(super) fn why(&self) -> &str {
-        &self.why
-    }
-
-    /// Whether the present stream has brought a batch.
-    pub(super) fn has_batch(&self) -> bool {
-        self.has_batch
     }
 
     /// Whether the stream has brought a batch and has lasted [`STABLE_AFTER`].
@@ -234,17 +195,17 @@ mod tests {
     fn polls_fill_only_long_waits() {
         let mut stream = open(false);
         assert!(!failed(&mut stream, 0, 400, None), "the next stream follows soon");
-        assert_eq!((stream.next_at(), stream.failures(400)), (Some(400), 1));
+        assert_eq!((stream.next_at, stream.failures(400)), (Some(400), 1));
         assert!(!failed(&mut stream, 400, 7000, None));
         assert!(failed(&mut stream, 7400, 3000, None), "no stream for more than 10 s since the first failure");
         stream.on_batch(10_400, true);
         assert!(!failed(&mut stream, 10_500, 3000, Some(4000)), "the stream has delivered in between");
-        assert_eq!(stream.next_at(), Some(14_500));
+        assert_eq!(stream.next_at, Some(14_500));
         assert!(failed(&mut stream, 14_500, 3000, Some(60_000)), "the server's pause");
         stream.end_pause();
-        assert_eq!(stream.next_at(), Some(74_500), "only the server's pause is left");
+        assert_eq!(stream.next_at, Some(74_500), "only the server's pause is left");
         stream.on_key_change();
-        assert!(stream.next_at().is_some_and(|at| at < 0));
+        assert!(stream.next_at.is_some_and(|at| at < 0));
         assert!(failed(&mut open(true), 0, 1, None), "a person waits for a single run");
     }
 
@@ -271,15 +232,15 @@ mod tests {
                 2 => assert!(failed(&mut stream, 0, 400, None), "polls go on after a failed trial"),
                 _ => stream.on_finding(0),
             }
-            pauses.extend(stream.next_at());
+            pauses.extend(stream.next_at);
             stream.on_request(0);
         }
         assert_eq!(pauses, [30_000, 60_000, 120_000, 300_000, 600_000, 600_000, 600_000]);
         stream.end_pause();
-        assert_eq!(stream.next_at(), Some(600_000), "a person cannot end a finding");
+        assert_eq!(stream.next_at, Some(600_000), "a person cannot end a finding");
         let mut single_run = open(true);
         single_run.on_finding(0);
-        assert_eq!(single_run.next_at(), None);
+        assert_eq!(single_run.next_at, None);
     }
 
     #[test]
@@ -294,7 +255,7 @@ mod tests {
         stream.on_finding(3);
         assert!(stream.on_batch(4, false) && !stream.has_finding(), "an event");
         stream.on_finding(4);
-        assert_eq!(stream.next_at(), Some(30_004), "the pauses begin anew");
+        assert_eq!(stream.next_at, Some(30_004), "the pauses begin anew");
     }
 
     #[test]

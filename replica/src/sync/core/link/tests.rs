@@ -66,7 +66,7 @@ impl Scene {
     /// Why a poll has brought the present. Empty: no poll has.
     fn polling(&self) -> &str {
         let is_polling = self.brought() == Some(Transport::Poll) && self.link.is_current();
-        self.link.reason().filter(|_| is_polling).map_or("", String::as_str)
+        self.link.reason.as_ref().filter(|_| is_polling).map_or("", String::as_str)
     }
 }
 
@@ -197,7 +197,7 @@ fn state_of(link: &Link, now: Millis) -> &'static str {
         (StreamState::Waiting, _) => "poll due",
         (StreamState::Requested, PollState::Asked { .. }) => "first check",
         (StreamState::Requested, _) => "requested",
-        (StreamState::Open, _) if !link.stream.has_batch() => "open",
+        (StreamState::Open, _) if !link.stream.has_batch => "open",
         (StreamState::Open, PollState::Asked { .. }) => "checking",
         (StreamState::Open, PollState::Held { .. }) => "held",
         (StreamState::Open, PollState::Idle { .. }) => "live",
@@ -356,7 +356,7 @@ fn retry_now_waits_only_for_retry_after() {
     let mut scene = started(Until::Stopped);
     scene.handle(0, stream_refused(refusal(401, "invalid_api_key")));
     assert!(scene.wake_at() >= 60_000);
-    assert!(scene.link.key_refusal().is_some());
+    assert!(scene.link.key_refusal.is_some());
     assert!(greets(&scene.handle(1, retry_now())), "the key may work again");
 }
 
@@ -365,7 +365,7 @@ fn foreign_403_is_no_refused_key() {
     let mut scene = Scene::new(Until::Stopped);
     scene.handle(0, on_disk(false, false));
     scene.handle(1, Input::Greeted(Err(Failure::Refused(page(403)))));
-    assert_eq!((scene.is_down(), scene.link.key_refusal()), (true, None));
+    assert!(scene.is_down() && scene.link.key_refusal.is_none());
     assert!(scene.wake_at() < BACKOFF_FIRST + 1, "the network's own pauses");
 }
 

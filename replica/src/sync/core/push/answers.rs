@@ -41,21 +41,18 @@ impl Push {
         let request = ReadyEdits { is_frozen: true, ..self.in_flight.swap_remove(index) };
         let kind = request.kind;
         // Edits that were settled since are not in the request. The rest inherits its failures.
-        if let (Some(before), Some(first)) = (request.edits.first(), carried.first()) {
-            self.retries.rename(*before, *first);
-        }
+        self.retries.rename(&request.edits, &carried);
         let again = ReadyEdits { edits: carried, ..request };
         let outcomes = match outcome {
             SendOutcome::NotSent => Vec::new(),
             SendOutcome::Answered(responses) => self.edits_answered(turn, responses, &again),
-            // Neither the network nor the request has failed, so no pause.
-            SendOutcome::Stale { reason } => self.send_again(again, None, Some(ReasonCode::Unreachable), &reason),
-            SendOutcome::NoAnswer { reason } if !in_contact => {
-                self.send_again(again, None, Some(ReasonCode::Unreachable), &reason)
-            }
-            SendOutcome::NoAnswer { reason } => {
+            SendOutcome::NoAnswer { reason } if in_contact => {
                 self.is_slow_line = true;
                 self.unanswered(turn, again, &reason)
+            }
+            // Neither the request nor the line has shown a fault of its own, so no pause.
+            SendOutcome::Stale { reason } | SendOutcome::NoAnswer { reason } => {
+                self.send_again(again, None, Some(ReasonCode::Unreachable), &reason)
             }
             SendOutcome::Refused(refusal) => self.request_refused(turn, again, &refusal),
         };
@@ -86,12 +83,9 @@ impl Push {
 
     /// The server or a proxy has refused a whole request.
     fn request_refused(&mut self, turn: &mut Turn, again: ReadyEdits, refusal: &Refusal) -> Outcomes {
-        let forbidden_before = self.forbidden_count(&again);
+        let forbidden_before = self.retries.forbidden(&again.edits);
+        self.is_slow_line |= refusal.status == 408;
         match refusal.status {
-            408 => {
-                self.is_slow_line = true;
-                self.refused_for_now(turn, again, refusal)
-            }
             // Only the server's own refusal proves that no edit was applied.
             401 | 403 if refusal.is_of_the_key() => {
                 self.retry_time(turn, &again, refusal);
@@ -99,7 +93,7 @@ impl Push {
                 again.edits.into_iter().map(key_refused).collect()
             }
             401 | 403 if again.edits.len() > 1 && forbidden_before + 1 >= FORBIDDEN_MAX => self.split(again.edits),
-            401 | 403 | 429 | 500.. => self.refused_for_now(turn, again, refusal),
+            401 | 403 | 408 | 429 | 500.. => self.refused_for_now(turn, again, refusal),
             // No edit was applied, and the refusal names no edit.
             _ => self.split(again.edits),
         }
@@ -182,10 +176,8 @@ impl Push {
     /// No answer: either the line or the request is bad, and the next request will show which. So after the first missing
     /// answer of a request all requests pause; after a further one only this request.
     fn unanswered(&mut self, turn: &mut Turn, again: ReadyEdits, reason: &str) -> Outcomes {
-        let floor = match self.failures_of(&again) {
-            0 => Some(self.hold(turn, None) - turn.now),
-            _ => None,
-        };
+        let is_first = self.retries.failures(&again.edits) == 0;
+        let floor = is_first.then(|| self.hold(turn, None) - turn.now);
         let at = self.delay_request(turn, &again, false, floor);
         self.send_again(again, Some(at - turn.now), Some(ReasonCode::Unreachable), reason)
     }
@@ -198,11 +190,10 @@ impl Push {
         is_forbidden: bool,
         floor: Option<Millis>,
     ) -> Millis {
-        let own = turn.now + turn.pause(self.failures_of(again)).max(floor.unwrap_or(0));
+        let own = turn.now + turn.pause(self.retries.failures(&again.edits)).max(floor.unwrap_or(0));
         let common = turn.now + turn.pause(self.retries.repeated_failures());
-        let Some(first) = again.edits.first() else { return own };
-        self.retries.on_failure(*first, is_forbidden, own, common);
-        self.retries.next_attempt_at(*first).unwrap_or(own)
+        self.retries.on_failure(&again.edits, is_forbidden, own, common);
+        self.retries.next_attempt_at(&again.edits).unwrap_or(own)
     }
 
     /// Pauses the push and returns until when. A failure during a pause belongs to a request sent before the pause, and does
@@ -256,7 +247,8 @@ impl Push {
         if !outcomes.is_empty() {
             turn.act(Action::SaveOutcomes { outcomes });
         }
-        let is_delayed = |ready: &ReadyEdits| self.forbidden.contains_key(&ready.kind) || self.failures_of(ready) > 0;
+        let is_delayed =
+            |ready: &ReadyEdits| self.forbidden.contains_key(&ready.kind) || self.retries.failures(&ready.edits) > 0;
         if self.ready.iter().all(is_delayed) {
             self.plan(turn);
         }

@@ -33,7 +33,7 @@ impl Push {
         // When single writes are scarce, a backlog uses bulk calls and leaves the single writes to new edits.
         let bulk_from = if self.writes.is_scarce(now) { 2 } else { BULK_FROM };
         let mut waits_for_bulk: Option<Kind> = None;
-        let has_failed = |ready: &ReadyEdits| self.failures_of(ready) > 0;
+        let has_failed = |ready: &ReadyEdits| self.retries.failures(&ready.edits) > 0;
         let is_retrying = self.in_flight.iter().any(has_failed);
         let fresh = self.ready.iter().enumerate().filter(|(_, ready)| !has_failed(ready));
         let failed = self.ready.iter().enumerate().filter(|(_, ready)| !is_retrying && has_failed(ready));
@@ -66,7 +66,7 @@ impl Push {
     fn can_join_bulk(&self, now: Millis, ready: &ReadyEdits) -> bool {
         !ready.kind.is_singleton()
             && !ready.is_frozen
-            && self.failures_of(ready) == 0
+            && self.retries.failures(&ready.edits) == 0
             && self.due_at(ready) <= now
             && ready.edits.first().is_some_and(|edit| !self.send_alone.contains(edit))
     }

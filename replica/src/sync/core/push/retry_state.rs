@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::clock::Millis;
 
-/// Failed requests, each by the id of the first edit in the request.
-#[derive(Debug)]
+/// Failed requests, each by the id of its first edit.
+#[derive(Debug, Default)]
 pub(super) struct RetryState {
     attempts: HashMap<i64, Attempts>,
     /// Repeated failures of different requests, with no success in between.
     repeated_failures: u32,
     /// The request that failed last, if not for the first time.
     last: Option<i64>,
-    not_before: Millis,
+    not_before: Option<Millis>,
 }
 
 /// Failures of one request.
@@ -22,24 +22,22 @@ struct Attempts {
     failures: u32,
     /// The most recent failures in a row that were a 401 or 403 of a proxy.
     forbidden: u32,
-    not_before: Millis,
-}
-
-impl Default for RetryState {
-    fn default() -> RetryState {
-        RetryState { attempts: HashMap::new(), repeated_failures: 0, last: None, not_before: Millis::MIN }
-    }
+    not_before: Option<Millis>,
 }
 
 impl RetryState {
+    fn of(&self, edits: &[i64]) -> Option<&Attempts> {
+        self.attempts.get(edits.first()?)
+    }
+
     /// Failures of a request in a row.
-    pub(super) fn failures(&self, edit: i64) -> u32 {
-        self.attempts.get(&edit).map_or(0, |attempts| attempts.failures)
+    pub(super) fn failures(&self, edits: &[i64]) -> u32 {
+        self.of(edits).map_or(0, |attempts| attempts.failures)
     }
 
     /// The most recent failures of a request in a row that were a 401 or 403 of a proxy.
-    pub(super) fn forbidden(&self, edit: i64) -> u32 {
-        self.attempts.get(&edit).map_or(0, |attempts| attempts.forbidden)
+    pub(super) fn forbidden(&self, edits: &[i64]) -> u32 {
+        self.of(edits).map_or(0, |attempts| attempts.forbidden)
     }
 
     /// Repeated failures of different requests, with no success in between.
@@ -47,48 +45,46 @@ impl RetryState {
         self.repeated_failures
     }
 
-    /// The earliest time of the next attempt. None: the request has not failed.
-    pub(super) fn next_attempt_at(&self, edit: i64) -> Option<Millis> {
-        self.attempts.get(&edit).map(|attempts| attempts.not_before.max(self.not_before))
+    /// The earliest time of the next attempt. None: there is no pause.
+    pub(super) fn next_attempt_at(&self, edits: &[i64]) -> Option<Millis> {
+        self.of(edits)?.not_before.max(self.not_before)
     }
 
     /// Counts a failure. The request waits until `not_before`. If another request has failed repeatedly just before, all
     /// failed requests wait until `all_not_before`. `is_forbidden`: a proxy answered 401 or 403.
-    pub(super) fn on_failure(&mut self, edit: i64, is_forbidden: bool, not_before: Millis, all_not_before: Millis) {
-        let failures = self.failures(edit);
-        if failures > 0 && self.last.is_some_and(|last| last != edit) {
-            self.repeated_failures += 1;
-            self.not_before = all_not_before;
-        }
+    pub(super) fn on_failure(&mut self, edits: &[i64], is_forbidden: bool, not_before: Millis, all_not_before: Millis) {
+        let Some(first) = edits.first().copied() else { return };
+        let failures = self.failures(edits);
         if failures > 0 {
-            self.last = Some(edit);
+            if self.last.replace(first).is_some_and(|last| last != first) {
+                self.repeated_failures += 1;
+                self.not_before = Some(all_not_before);
+            }
         }
-        let forbidden = if is_forbidden { self.forbidden(edit) + 1 } else { 0 };
-        self.attempts.insert(edit, Attempts { failures: failures + 1, forbidden, not_before });
+        let forbidden = if is_forbidden { self.forbidden(edits) + 1 } else { 0 };
+        self.attempts.insert(first, Attempts { failures: failures + 1, forbidden, not_before: Some(not_before) });
     }
 
     /// Forgets the failures of an answered request, and ends the common pause.
     pub(super) fn on_success(&mut self, edit: i64) {
         if self.attempts.remove(&edit).is_some() {
-            (self.repeated_failures, self.last, self.not_before) = (0, None, Millis::MIN);
+            (self.repeated_failures, self.last, self.not_before) = (0, None, None);
         }
     }
 
-    /// The request begins with the edit `now` instead of `before`.
-    pub(super) fn rename(&mut self, before: i64, now: i64) {
-        if before == now {
-            return;
+    /// The request begins with another edit, because edits were settled.
+    pub(super) fn rename(&mut self, before: &[i64], now: &[i64]) {
+        let (Some(before), Some(now)) = (before.first(), now.first()) else { return };
+        if let Some(attempts) = self.attempts.remove(before) {
+            self.attempts.insert(*now, attempts);
         }
-        if let Some(attempts) = self.attempts.remove(&before) {
-            self.attempts.insert(now, attempts);
-        }
-        self.last = self.last.map(|last| if last == before { now } else { last });
+        self.last = self.last.map(|last| if last == *before { *now } else { last });
     }
 
     /// Ends all pauses. The failures stay counted.
     pub(super) fn clear_pauses(&mut self) {
-        self.not_before = Millis::MIN;
-        self.attempts.values_mut().for_each(|attempts| attempts.not_before = Millis::MIN);
+        self.not_before = None;
+        self.attempts.values_mut().for_each(|attempts| attempts.not_before = None);
     }
 
     /// Forgets all requests except `edits`.
@@ -104,34 +100,37 @@ mod tests {
     #[test]
     fn failures_of_two_requests_share_a_pause() {
         let mut retries = RetryState::default();
-        assert_eq!((retries.failures(1), retries.next_attempt_at(1)), (0, None));
-        retries.on_failure(1, false, 10, 1000);
-        retries.on_failure(1, false, 20, 1000);
-        assert_eq!((retries.failures(1), retries.repeated_failures(), retries.next_attempt_at(1)), (2, 0, Some(20)));
-        retries.on_failure(2, false, 25, 1000);
-        assert_eq!(retries.next_attempt_at(2), Some(25), "the first failure of request 2");
-        retries.on_failure(2, false, 30, 1000);
-        let next_attempts = (retries.next_attempt_at(1), retries.next_attempt_at(2));
+        assert_eq!((retries.failures(&[1]), retries.next_attempt_at(&[1])), (0, None));
+        retries.on_failure(&[1], false, 10, 1000);
+        retries.on_failure(&[1], false, 20, 1000);
+        assert_eq!(
+            (retries.failures(&[1]), retries.repeated_failures(), retries.next_attempt_at(&[1])),
+            (2, 0, Some(20))
+        );
+        retries.on_failure(&[2], false, 25, 1000);
+        assert_eq!(retries.next_attempt_at(&[2]), Some(25), "the first failure of request 2");
+        retries.on_failure(&[2], false, 30, 1000);
+        let next_attempts = (retries.next_attempt_at(&[1]), retries.next_attempt_at(&[2]));
         assert_eq!((retries.repeated_failures(), next_attempts), (1, (Some(1000), Some(1000))));
         retries.clear_pauses();
-        assert_eq!((retries.next_attempt_at(1), retries.failures(1)), (Some(Millis::MIN), 2));
-        retries.on_failure(1, false, 40, 2000);
+        assert_eq!((retries.next_attempt_at(&[1]), retries.failures(&[1])), (None, 2));
+        retries.on_failure(&[1], false, 40, 2000);
         retries.on_success(2);
-        let next_attempts = (retries.next_attempt_at(1), retries.next_attempt_at(2));
+        let next_attempts = (retries.next_attempt_at(&[1]), retries.next_attempt_at(&[2]));
         assert_eq!((retries.repeated_failures(), next_attempts), (0, (Some(40), None)));
         retries.retain(&HashSet::new());
-        assert_eq!(retries.failures(1), 0);
+        assert_eq!(retries.failures(&[1]), 0);
     }
 
     #[test]
     fn forbidden_answers_are_counted_in_a_row() {
         let mut retries = RetryState::default();
         for (is_forbidden, expected) in [(false, 0), (true, 1), (true, 2), (false, 0), (true, 1)] {
-            retries.on_failure(1, is_forbidden, 10, 1000);
-            assert_eq!(retries.forbidden(1), expected);
+            retries.on_failure(&[1], is_forbidden, 10, 1000);
+            assert_eq!(retries.forbidden(&[1]), expected);
         }
-        assert_eq!((retries.failures(1), retries.forbidden(2)), (5, 0));
-        retries.rename(1, 2);
-        assert_eq!((retries.failures(1), retries.failures(2), retries.forbidden(2)), (0, 5, 1));
+        assert_eq!((retries.failures(&[1]), retries.forbidden(&[2])), (5, 0));
+        retries.rename(&[1], &[2]);
+        assert_eq!((retries.failures(&[1]), retries.failures(&[2]), retries.forbidden(&[2])), (0, 5, 1));
     }
 }

@@ -69,7 +69,7 @@ pub(crate) struct Push {
     /// Collections that the key may not write, and when the next attempt is made.
     pub(super) forbidden: BTreeMap<Kind, Millis>,
     /// The server's message about a key that may not write.
-    pub(super) key_refusal: Option<String>,
+    pub(in super::super) key_refusal: Option<String>,
     pub(super) writes: RateLimiter,
     pub(super) bulk: RateLimiter,
     /// What the edits wait for. None: for nothing that a timer ends.
@@ -90,11 +90,6 @@ impl Push {
     /// Whether a rate limit of the server holds edits back.
     pub(in super::super) fn is_limited(&self) -> bool {
         self.wait.is_some_and(|wait| wait.is_limited)
-    }
-
-    /// The server's message about a key that may not write. None: no refusal counts.
-    pub(in super::super) fn key_refusal(&self) -> Option<&String> {
-        self.key_refusal.as_ref()
     }
 
     /// Whether all edits are settled or wait for a person.
@@ -132,19 +127,13 @@ impl Push {
 
     /// The earliest time to send these edits.
     pub(super) fn due_at(&self, ready: &ReadyEdits) -> Millis {
-        let next_attempt = ready.edits.first().and_then(|edit| self.retries.next_attempt_at(*edit));
         let forbidden = self.forbidden.get(&ready.kind).copied();
-        next_attempt.into_iter().chain(forbidden).chain(self.server_hold_until).fold(self.hold_until, Millis::max)
-    }
-
-    /// Failures of this request in a row.
-    pub(super) fn failures_of(&self, ready: &ReadyEdits) -> u32 {
-        ready.edits.first().map_or(0, |edit| self.retries.failures(*edit))
-    }
-
-    /// Refusals of this request by a proxy, in a row.
-    pub(super) fn forbidden_count(&self, ready: &ReadyEdits) -> u32 {
-        ready.edits.first().map_or(0, |edit| self.retries.forbidden(*edit))
+        self.retries
+            .next_attempt_at(&ready.edits)
+            .into_iter()
+            .chain(forbidden)
+            .chain(self.server_hold_until)
+            .fold(self.hold_until, Millis::max)
     }
 
     /// Whether `bytes` more may be in flight.

@@ -126,7 +126,7 @@ fn refused_streams_are_polled_after_ten_seconds() {
     let (now, _) = until_next_stream(&mut scene, now, Vec::new());
     scene.handle(now, stream(StreamEvent::Opened));
     scene.handle(now, ready(9));
-    assert_eq!((scene.brought(), scene.link.reason()), (Some(Transport::Stream), None));
+    assert_eq!((scene.brought(), scene.link.reason.as_ref()), (Some(Transport::Stream), None));
 }
 
 #[test]

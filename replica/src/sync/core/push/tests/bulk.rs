@@ -14,7 +14,7 @@ fn edits_forbidden_by_a_proxy_are_split() {
         panic!("{actions:?}")
     };
     assert_eq!((reason.as_str(), sent(&actions)), ("something between", vec![3]));
-    assert_eq!(scene.push.key_refusal(), None);
+    assert_eq!(scene.push.key_refusal, None);
     scene.handle(1, accepted(2));
     scene.handle(1, accepted(3));
     scene.handle(1, planned(&[1]));
