@@ -89,7 +89,7 @@ impl Core {
 
     /// Collections that the key may not write, as far as known.
     pub(crate) fn forbidden_kinds(&self) -> Vec<Kind> {
-        self.push.forbidden_kinds()
+        self.push.forbidden.keys().copied().collect()
     }
 
     /// Takes an event and returns the actions to carry out, in order.
@@ -102,7 +102,13 @@ impl Core {
         let mut turn = Turn::new(now, self.backoff.clone());
         self.dispatch(&mut turn, event);
         while let Some(fact) = turn.facts.pop_front() {
-            self.deliver(&mut turn, fact);
+            let others = self.others();
+            self.link.hear(&mut turn, &fact, others);
+            self.push.hear(&mut turn, &fact);
+            self.reconciler.hear(&fact);
+            if let Fact::BatchArrived { batch, transport } = fact {
+                self.apply(&mut turn, batch, transport);
+            }
         }
         self.push.send_due(&mut turn, self.link.in_contact());
         self.reconciler.proceed(&mut turn, self.link.feed());
@@ -123,8 +129,7 @@ impl Core {
                 self.link(turn, LinkInput::Started(link));
             }
             Event::ControlChanged { is_paused, reconcile, retry_now } => {
-                let control = if is_paused { Control::Pause } else { Control::Resume };
-                self.link(turn, LinkInput::Control(control));
+                self.link(turn, LinkInput::Control(Control::Pause(is_paused)));
                 if let Some(accepted) = reconcile {
                     self.reconcile(turn, ReconcileInput::Requested { accepted });
                 }
@@ -140,30 +145,6 @@ impl Core {
             Event::Link(input) => self.link(turn, input),
             Event::Push(input) => self.push(turn, input),
             Event::Reconcile(input) => self.reconcile(turn, input),
-        }
-    }
-
-    /// Delivers what a machine tells.
-    fn deliver(&mut self, turn: &mut Turn, fact: Fact) {
-        match fact {
-            Fact::ContactBegan(limits) => {
-                self.reconcile(turn, ReconcileInput::ContactBegan(limits));
-                self.push(turn, PushInput::ContactBegan(limits));
-            }
-            Fact::BatchArrived { batch, transport } => self.apply(turn, batch, transport),
-            Fact::HistoryGap => self.reconcile(turn, ReconcileInput::HistoryGap),
-            Fact::Paused => self.push(turn, PushInput::KeyForgotten),
-            Fact::KeyChanged => {
-                self.push(turn, PushInput::KeyForgotten);
-                self.reconcile(turn, ReconcileInput::KeyChanged);
-            }
-            Fact::EditAccepted { rev } => self.link(turn, LinkInput::EditAccepted { rev }),
-            Fact::FeedWanted => self.link(turn, LinkInput::FeedWanted),
-            Fact::CursorRefused(refusal) => self.link(turn, LinkInput::CursorRefused(refusal)),
-            Fact::Compared => {
-                self.link(turn, LinkInput::Compared);
-                self.push(turn, PushInput::EditsChanged);
-            }
         }
     }
 

@@ -1,49 +1,62 @@
 //! Walks the table of states at the head of a machine's file: each state with each input that the table names. A row tells what
 //! changes; without a row, the state stays and no action follows. Only for tests.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::action::Action;
 use super::backoff::Backoff;
 use super::clock::Millis;
 use super::turn::Turn;
 
-/// When the inputs arrive. The states were reached at 0.
+/// When the inputs arrive.
 const NOW: Millis = 1;
 
-/// Gives each input to each state. `source`: the text of the machine's file. `make` makes a machine in a state, `give` gives an
-/// input to the machine, and `state_of` names the machine's state.
+/// Gives each input to each state. `source`: the text of the machine's file. `base` makes a machine in a state that no row leads
+/// to; the other states are reached by the rows. `give` gives an input to the machine, and `state_of` names its state.
 pub(super) fn walk<M>(
     source: &'static str,
-    make: impl Fn(&str) -> M,
+    base: impl Fn(&str) -> Option<M>,
     give: impl Fn(&mut M, &mut Turn, &str),
     state_of: impl Fn(&M, Millis) -> &'static str,
 ) {
     let rows = rows(source);
     let inputs: BTreeSet<&str> = rows.iter().map(|row| row[1]).collect();
     let states: BTreeSet<&str> = rows.iter().flat_map(|row| row[0].split(", ")).filter(|name| *name != "any").collect();
-    let mut faults = Vec::new();
-    let mut walked = BTreeSet::new();
-    for state in states {
+    let row_of = |state: &str, input: &str| {
+        let is_of =
+            |from: &str| rows.iter().position(|row| row[1] == input && row[0].split(", ").any(|name| name == from));
+        is_of(state).or_else(|| is_of("any"))
+    };
+    // Each state, the base, and the inputs that lead from the base to the state.
+    let has_base = |state: &&&str| base(state).is_some();
+    let mut paths: Vec<(&str, &str, Vec<&str>)> =
+        states.iter().filter(has_base).map(|state| (*state, *state, Vec::new())).collect();
+    let (mut faults, mut walked) = (Vec::new(), BTreeSet::new());
+    let mut index = 0;
+    while let Some((state, root, path)) = paths.get(index).cloned() {
+        index += 1;
         for input in &inputs {
-            let mut machine = make(state);
-            assert_eq!(state_of(&machine, NOW), state, "the state as made");
+            let mut machine = base(root).expect("a base");
             let mut turn = Turn::new(NOW, Backoff::new(7));
+            path.iter().for_each(|input| give(&mut machine, &mut turn, input));
+            (turn.actions, turn.facts) = (Vec::new(), VecDeque::new());
+            assert_eq!(state_of(&machine, turn.now), state, "{root}, {path:?}");
             give(&mut machine, &mut turn, input);
-            let is_of = |from: &str| {
-                rows.iter().position(|row| row[1] == *input && row[0].split(", ").any(|name| name == from))
-            };
-            let row = is_of(state).or_else(|| is_of("any"));
-            walked.extend(row);
-            let (next, results) = row.map_or(("same", "-"), |index| (rows[index][2], rows[index][3]));
-            let expected = (if next == "same" { state } else { next }, results.to_owned());
             let found = (state_of(&machine, turn.now), results_of(&turn));
+            let row = row_of(state, input);
+            let (next, results) = row.map_or(("same", "-"), |row| (rows[row][2], rows[row][3]));
+            let expected = (if next == "same" { state } else { next }, results.to_owned());
             if found != expected {
                 faults.push(format!("{state}, {input}: {found:?}, and not {expected:?}"));
+            } else if states.contains(found.0) && paths.iter().all(|(known, ..)| *known != found.0) {
+                paths.push((found.0, root, path.iter().copied().chain([*input]).collect()));
             }
+            walked.extend(row);
         }
     }
-    let unwalked = rows.iter().enumerate().filter(|(index, _)| !walked.contains(index));
+    let unreached = states.iter().filter(|state| paths.iter().all(|(known, ..)| known != *state));
+    faults.extend(unreached.map(|state| format!("never reached: {state}")));
+    let unwalked = rows.iter().enumerate().filter(|(row, _)| !walked.contains(row));
     faults.extend(unwalked.map(|(_, row)| format!("never walked: {}", row.join(", "))));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -26,12 +26,12 @@
 //! any                              new key                  greeting      CloseStream, Identity, FeedHead, tell KeyChanged
 //! any                              end                      ended         CloseStream, Finish
 //! any                              write failed             disk failed   CloseStream
-//! any                              id gap applied           same          tell HistoryGap
+//! any, ended                       id gap applied           same          tell HistoryGap
 //! any                              comparison ended         same          TouchContact
 //! paused                           pause                    same          -
 //! paused                           resume                   greeting      Identity, FeedHead
 //! paused, disk failed              new key                  same          -
-//! down                             retry now                greeting      Identity, FeedHead
+//! down, no key                        retry now                greeting      Identity, FeedHead
 //! down                             6 s pass                 greeting      Identity, FeedHead
 //! down                             46 s pass                greeting      Identity, FeedHead
 //! disk failed                      retry now                same          ReloadState
@@ -42,18 +42,18 @@
 //! greeting                         head                     half greeted  -
 //! half greeted                     identity                 requested     OpenStream
 //! half greeted                     other home               ended         ShowPhase, CloseStream, Finish
-//! greeting, half greeted           greeting refused         down          CloseStream
+//! greeting, half greeted           greeting refused         no key        CloseStream
 //! greeting, half greeted           no greeting              down          CloseStream
 //! requested                        stream opened            open          SaveContact, tell ContactBegan
 //! requested                        6 s pass                 first check   Poll
 //! requested, live, checking, held  46 s pass                greeting      CloseStream, Identity, FeedHead
 //! requested, live, checking, held  stream cut               down          CloseStream
 //! requested, live, checking, held  stream refused           down          CloseStream
-//! requested, live, checking, held  key refused              down          CloseStream
+//! requested, live, checking, held  key refused              no key        CloseStream
 //! requested, live, checking, held  cursor expired           greeting      CloseStream, StartReconcile, Identity, FeedHead
 //! requested, live, checking, held  cursor unknown           ended         ShowPhase, CloseStream, Finish
-//! requested                        no stream for 60 s       first poll    CloseStream, Poll
-//! live, checking, held             no stream for 60 s       greeting      CloseStream, Identity, FeedHead
+//! requested                        no stream for 5 min      first poll    CloseStream, Poll
+//! live, checking, held             no stream for 5 min      greeting      CloseStream, Identity, FeedHead
 //! live                             batch                    same          tell BatchArrived
 //! checking                         batch                    same          tell BatchArrived
 //! held                             batch                    live          tell BatchArrived
@@ -61,18 +61,17 @@
 //! checking                         nothing new              live          TouchContact
 //! checking                         events found             held          -
 //! checking                         poll refused             live          -
-//! held                             6 s pass                 polling       CloseStream, SaveFinding, tell BatchArrived
+//! held                             6 s pass                 held back     CloseStream, SaveFinding, tell BatchArrived
 //! first poll                       nothing new              polling       SaveContact, tell ContactBegan, tell BatchArrived
 //! first poll                       events found             polling       SaveContact, tell ContactBegan, tell BatchArrived
 //! polled                           nothing new              polling       tell BatchArrived
 //! polled                           events found             polling       tell BatchArrived
 //! checking, first poll, polled     older feed               down          CloseStream
 //! checking, first poll, polled     no answer                down          CloseStream
-//! checking, first poll, polled     poll: key refused        down          CloseStream
+//! checking, first poll, polled     poll: key refused        no key        CloseStream
 //! checking, first poll, polled     poll: cursor expired     greeting      CloseStream, StartReconcile, Identity, FeedHead
 //! first poll, polled               poll refused             down          CloseStream
 //! polling                          feed wanted              poll due      -
-//! polling                          edit accepted            poll due      -
 //! polling                          retry now                poll due      -
 //! polling                          6 s pass                 polled        Poll
 //! polling                          46 s pass                polled        Poll
@@ -116,14 +115,6 @@ pub(crate) enum Input {
     WriteFailed { reason: String, cause: BlockCause },
     /// The time of [`super::Core::wake_at`] has come.
     Timer,
-    /// The server has accepted an edit. `rev`: the position of the write, if known.
-    EditAccepted { rev: Option<i64> },
-    /// The reconcile waits until the feed has come further.
-    FeedWanted,
-    /// A reconcile has learnt that the server refuses the feed cursor.
-    CursorRefused(Refusal),
-    /// A reconcile has ended: the server has just answered.
-    Compared,
 }
 
 /// The state on disk.
@@ -143,8 +134,8 @@ pub(crate) struct Start {
 /// What a person or the system wants of the link.
 #[derive(Debug)]
 pub(crate) enum Control {
-    Pause,
-    Resume,
+    /// Pauses the sync, or resumes it.
+    Pause(bool),
     /// Do not wait for the replica's own retry pauses.
     RetryNow,
     /// Requests carry another key from now on.
@@ -202,14 +193,20 @@ impl Link {
                 }
             }
             Input::WriteFailed { reason, cause } => self.write_failed(turn, reason, cause),
-            Input::Timer => self.timer(turn, others),
-            Input::EditAccepted { rev } => {
-                self.accepted_head = self.accepted_head.max(rev);
+            Input::Timer => self.check(turn, others),
+        }
+    }
+
+    /// Takes a fact that another machine tells.
+    pub(super) fn hear(&mut self, turn: &mut Turn, fact: &Fact, others: Others) {
+        match fact {
+            Fact::FeedWanted { accepted } => {
+                self.accepted_head = self.accepted_head.max(*accepted);
                 self.poll_soon(turn.now);
             }
-            Input::FeedWanted => self.poll_soon(turn.now),
-            Input::CursorRefused(refusal) => self.refused(turn, refusal),
-            Input::Compared => self.touch_now(turn, others),
+            Fact::CursorRefused(refusal) => self.refused(turn, refusal.clone()),
+            Fact::Compared => self.touch_now(turn, others),
+            _ => {}
         }
     }
 }

@@ -14,7 +14,7 @@
 //! ready      send later        in flight   SendEdits
 //! delayed    retry now         ready       -
 //! delayed    contact           unknown     PlanEdits
-//! in flight  accepted          unknown     save Sent, PlanEdits, tell EditAccepted
+//! in flight  accepted          unknown     save Sent, PlanEdits, tell FeedWanted
 //! in flight  rejected          unknown     save Rejected, PlanEdits
 //! in flight  value taken       unknown     save Rejected, PlanEdits
 //! in flight  path refused      unknown     save Rejected, PlanEdits
@@ -57,8 +57,6 @@ mod tests;
 
 use std::collections::HashSet;
 
-use hearth_contract::schema::Kind;
-
 use self::choose::Choice;
 use self::state::Planning;
 pub(crate) use self::state::Push;
@@ -66,7 +64,7 @@ use super::action::{Action, Request};
 use super::clock::Millis;
 use super::identity::Limits;
 use super::outcome::{ExistingRecord, SendOutcome};
-use super::turn::Turn;
+use super::turn::{Fact, Turn};
 use crate::model::ReadyEdits;
 
 /// Requests in flight: while the server answers the first, the second is saved in the outbox.
@@ -79,13 +77,9 @@ const BULK_IN_FLIGHT_MAX: usize = 16;
 pub(crate) enum Input {
     /// The sync starts from the state on disk. Frozen requests are repeated with the same bytes.
     Started,
-    /// A contact has begun, with these limits of the key. None: unlimited.
-    ContactBegan(Option<Limits>),
     /// A person does not want to wait for the replica's own pauses.
     RetryNow,
-    /// The refusals of the key count no longer: the key is new, or a person has paused the sync.
-    KeyForgotten,
-    /// Another program has changed the edits, or a reconcile has ended.
+    /// Another program has changed the edits.
     EditsChanged,
     /// The feed has brought a batch. `affects_edits`: unsent edits must be planned again. `confirms_edits`: events have
     /// confirmed edits.
@@ -103,15 +97,7 @@ impl Push {
     pub(super) fn handle(&mut self, turn: &mut Turn, input: Input, in_contact: bool) {
         match input {
             Input::Started => self.restart(),
-            Input::ContactBegan(limits) => {
-                self.contact_began(limits);
-                self.plan(turn);
-            }
             Input::RetryNow => self.clear_pauses(),
-            Input::KeyForgotten => {
-                self.key_refusal = None;
-                self.forbidden.clear();
-            }
             Input::EditsChanged => self.plan(turn),
             Input::FeedApplied { affects_edits, confirms_edits } => {
                 // While an answer is awaited, the plan follows after the answer.
@@ -121,8 +107,31 @@ impl Push {
                 }
             }
             Input::Planned { ready, has_open_edits } => self.planned(turn, ready, has_open_edits, in_contact),
-            Input::Completed { sent, carried, outcome } => self.completed(turn, &sent, carried, outcome, in_contact),
+            Input::Completed { sent, carried, outcome } => {
+                let outcome = match outcome {
+                    // Without contact, no answer says nothing about the request or the line.
+                    SendOutcome::NoAnswer { reason } if !in_contact => SendOutcome::Stale { reason },
+                    outcome => outcome,
+                };
+                self.completed(turn, &sent, carried, outcome);
+            }
             Input::Fetched { edit, existing } => self.fetched(turn, edit, existing),
+        }
+    }
+
+    /// Takes a fact that another machine tells.
+    pub(super) fn hear(&mut self, turn: &mut Turn, fact: &Fact) {
+        match fact {
+            Fact::ContactBegan(limits) => {
+                self.contact_began(*limits);
+                self.plan(turn);
+            }
+            Fact::Paused | Fact::KeyChanged => {
+                self.key_refusal = None;
+                self.forbidden.clear();
+            }
+            Fact::Compared => self.plan(turn),
+            _ => {}
         }
     }
 
@@ -143,7 +152,7 @@ impl Push {
         // The plan that follows decides whether frozen requests may be sent again.
         self.ready.retain(|ready| !ready.is_frozen);
         // The server may have been restored since the collision; the create is sent again and gets a new answer.
-        self.id_collisions.clear();
+        self.id_collisions.truncate(usize::from(self.is_fetching));
         self.writes.set_limit(limits.map(|limits| limits.writes));
         self.bulk.set_limit(limits.map(|limits| limits.bulk));
     }
@@ -188,7 +197,8 @@ impl Push {
     /// Drops what is known of edits that are neither ready nor in flight.
     fn forget_settled_edits(&mut self) {
         let first_edits = self.ready.iter().chain(&self.in_flight).filter_map(|ready| ready.edits.first().copied());
-        let known: HashSet<i64> = first_edits.chain(self.collisions().map(|collision| collision.edit)).collect();
+        let known: HashSet<i64> =
+            first_edits.chain(self.id_collisions.iter().map(|collision| collision.edit)).collect();
         self.retries.retain(&known);
         self.send_alone.retain(|edit| known.contains(edit));
         self.outdated.retain(|edit| known.contains(edit));
@@ -200,11 +210,11 @@ impl Push {
         if !in_contact {
             return;
         }
-        if self.fetching.is_none()
-            && let Some(collision) = self.id_collisions.pop_front()
+        if !self.is_fetching
+            && let Some(collision) = self.id_collisions.front()
         {
-            turn.request(Request::FetchRecord { edit: collision.edit });
-            self.fetching = Some(collision);
+            turn.act(Action::Request(Request::FetchRecord { edit: collision.edit }));
+            self.is_fetching = true;
         }
         let bulk_max = if self.in_flight.len() <= BULK_IN_FLIGHT_MAX / 2 { BULK_IN_FLIGHT_MAX } else { 0 };
         while self.in_flight.len() < IN_FLIGHT_MAX.max(bulk_max) {
@@ -217,7 +227,7 @@ impl Push {
                 Choice::Nothing => return,
             };
             let Some(request) = self.take_request(turn, &indexes) else { return };
-            turn.request(request);
+            turn.act(Action::Request(request));
         }
     }
 
@@ -239,10 +249,5 @@ impl Push {
         self.limiter(is_bulk).take(turn.now);
         self.in_flight.push(ReadyEdits { edits: groups.concat(), kind, is_frozen, bytes });
         Some(Request::SendEdits { groups })
-    }
-
-    /// Collections that the key may not write, as far as known. A plan must not fill up with their edits.
-    pub(super) fn forbidden_kinds(&self) -> Vec<Kind> {
-        self.forbidden.keys().copied().collect()
     }
 }

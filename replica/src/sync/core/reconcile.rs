@@ -39,10 +39,10 @@
 //! sweeping         too many          checking scopes  CheckScopes
 //! checking scopes  scope held        question         AskPerson
 //! checking scopes  scope missing     pausing          SaveStep
-//! checking scopes  scopes unknown    pausing          -
+//! checking scopes  scopes unknown    sweep pausing    -
 //! checking cursor  cursor known      idle             FinishReconcile, tell Compared
 //! checking cursor  cursor refused    check due        tell CursorRefused
-//! checking cursor  cursor unchecked  pausing          -
+//! checking cursor  cursor unchecked  check pausing    -
 //! asked            contact lost      query due        -
 //! ahead of feed    contact lost      query due        -
 //! checking scopes  contact lost      sweep due        -
@@ -73,13 +73,13 @@ mod steps;
 mod tests;
 
 pub(crate) use self::state::Reconciler;
-use self::state::{Asked, Running, Wait};
+use self::state::{Running, Wait};
 use self::steps::{query_of, step_after_sweep};
 use super::action::{Action, Request};
 use super::clock::Millis;
 use super::identity::{Identity, Limits};
 use super::outcome::Failure;
-use super::turn::Turn;
+use super::turn::{Fact, Turn};
 use crate::model::{Reconcile, ReconcileCause, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome};
 
 /// An input of the reconcile, besides [`Reconciler::proceed`].
@@ -95,12 +95,6 @@ pub(crate) enum Input {
     MissingListed(Vec<String>),
     /// A collection was swept, or the sweep was refused.
     Swept(SweepOutcome),
-    /// A contact has begun, with these limits of the key. None: unlimited.
-    ContactBegan(Option<Limits>),
-    /// The server was restored: answers under way may belong to a discarded history.
-    HistoryGap,
-    /// Requests carry another key from now on.
-    KeyChanged,
 }
 
 /// The answer to a request of the reconcile.
@@ -134,12 +128,20 @@ impl Reconciler {
             Input::Answered { .. } => {}
             Input::MissingListed(ids) => self.missing_listed(turn, ids),
             Input::Swept(swept) => self.swept(turn, swept),
-            Input::ContactBegan(limits) => self.reads.set_limit(limits.map(|limits| Limits::share(limits.reads))),
-            Input::HistoryGap => self.discard_answers(),
-            Input::KeyChanged => {
+        }
+    }
+
+    /// Takes a fact that another machine tells.
+    pub(super) fn hear(&mut self, fact: &Fact) {
+        match fact {
+            Fact::ContactBegan(limits) => self.reads.set_limit(limits.map(|limits| Limits::share(limits.reads))),
+            // Answers under way may belong to a discarded history.
+            Fact::HistoryGap => self.discard_answers(),
+            Fact::KeyChanged => {
                 let progress = self.running.take().map(|running| running.progress);
                 self.begin(progress);
             }
+            _ => {}
         }
     }
 
@@ -152,7 +154,7 @@ impl Reconciler {
     /// Discards pending answers and asks again.
     fn discard_answers(&mut self) {
         if let Some(running) = &mut self.running
-            && let Wait::Server(_) | Wait::Feed(..) = running.wait
+            && !matches!(running.wait, Wait::Until(_) | Wait::Database)
         {
             self.epoch += 1;
             running.wait = Wait::Until(Millis::MIN);
@@ -212,11 +214,11 @@ impl Reconciler {
             return;
         }
         self.reads.take(turn.now);
-        let (asked, request) = match query_of(&running.progress, running.missing.last()) {
-            Some(query) => (Asked::Query(query.clone()), Request::Reconcile { epoch, query }),
-            None => (Asked::Cursor, Request::CheckCursor { epoch, cursor: feed.cursor.cloned() }),
+        let (wait, request) = match query_of(&running.progress, running.missing.last()) {
+            Some(query) => (Wait::Query(query.clone()), Request::Reconcile { epoch, query }),
+            None => (Wait::Cursor, Request::CheckCursor { epoch, cursor: feed.cursor.cloned() }),
         };
-        running.wait = Wait::Server(asked);
-        turn.request(request);
+        running.wait = wait;
+        turn.act(Action::Request(request));
     }
 }

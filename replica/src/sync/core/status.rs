@@ -37,11 +37,6 @@ impl Core {
         self.link.key_refusal.as_ref().or(self.push.key_refusal.as_ref())
     }
 
-    /// Why the phase is [`Phase::Blocked`]. None in other phases.
-    fn blocked_by(&self) -> Option<BlockCause> {
-        (self.phase() == Phase::Blocked).then(|| self.link.disk.unwrap_or(BlockCause::Deletions))
-    }
-
     /// Whether files may be sent and fetched: the server is known to be the replica's, it accepts the key, and the disk takes what is written.
     pub(crate) fn may_carry_files(&self) -> bool {
         self.link.in_contact() && self.link.disk.is_none()
@@ -76,7 +71,7 @@ impl Core {
         let state = (self.phase(), self.reason(), self.link.retry_at());
         if self.shown.as_ref() != Some(&state) {
             let (phase, reason, retry_at) = state.clone();
-            let blocked_by = self.blocked_by();
+            let blocked_by = (phase == Phase::Blocked).then(|| self.link.disk.unwrap_or(BlockCause::Deletions));
             turn.act(Action::ShowPhase { phase, blocked_by, reason, retry_at });
             self.shown = Some(state);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::action::{Action, Request};
+use super::action::Action;
 use super::backoff::Backoff;
 use super::clock::Millis;
 use super::identity::Limits;
@@ -34,10 +34,9 @@ pub(super) enum Fact {
     Paused,
     /// Requests carry another key from now on.
     KeyChanged,
-    /// The server has accepted an edit. `rev`: the position of the write, if known.
-    EditAccepted { rev: Option<i64> },
-    /// The reconcile holds an answer until the feed has reached its position.
-    FeedWanted,
+    /// The feed has something to bring: the event of an edit that the server has `accepted` at this position, or what the
+    /// reconcile waits for.
+    FeedWanted { accepted: Option<i64> },
     /// The reconcile has learnt that the server refuses the feed cursor.
     CursorRefused(Refusal),
     /// The reconcile has ended: the tables are compared.
@@ -54,18 +53,8 @@ impl Turn {
         self.actions.push(action);
     }
 
-    /// Adds a request.
-    pub(super) fn request(&mut self, request: Request) {
-        self.act(Action::Request(request));
-    }
-
     /// Tells the other machines.
     pub(super) fn tell(&mut self, fact: Fact) {
         self.facts.push_back(fact);
-    }
-
-    /// Milliseconds to wait after `failures` failures in a row.
-    pub(super) fn pause(&mut self, failures: u32) -> Millis {
-        self.backoff.pause(failures)
     }
 }

@@ -33,10 +33,9 @@ impl Link {
 
     pub(super) fn control(&mut self, turn: &mut Turn, control: Control) {
         match control {
-            Control::Pause if self.is_paused() => {}
-            Control::Pause => self.pause(turn),
-            Control::Resume if self.is_paused() => self.greet(turn),
-            Control::Resume => {}
+            Control::Pause(is_paused) if is_paused == self.is_paused() => {}
+            Control::Pause(true) => self.pause(turn),
+            Control::Pause(false) => self.greet(turn),
             Control::RetryNow => {
                 // A pause requested by the server stays.
                 if matches!(self.state, State::Down { not_before, .. } if not_before <= turn.now) {
@@ -79,8 +78,8 @@ impl Link {
             return turn.act(Action::ReloadState);
         }
         self.state = State::Greeting { identity: None, feed_head: None };
-        turn.request(Request::Identity);
-        turn.request(Request::FeedHead);
+        turn.act(Action::Request(Request::Identity));
+        turn.act(Action::Request(Request::FeedHead));
     }
 
     /// Follows the feed once the server's home and feed head are known.
@@ -123,13 +122,6 @@ impl Link {
     pub(super) fn touch_now(&mut self, turn: &mut Turn, others: Others) {
         self.touched_at = Some(turn.now);
         turn.act(Action::TouchContact { is_current: self.is_current() && !others.is_reconciling });
-    }
-
-    pub(super) fn timer(&mut self, turn: &mut Turn, others: Others) {
-        if self.retry_at().is_some_and(|at| at <= turn.now) {
-            self.greet(turn);
-        }
-        self.check(turn, others);
     }
 
     /// The database refused a write: memory is ahead of the disk, so the next attempt reloads the state.
@@ -189,7 +181,7 @@ impl Link {
     /// The pause before the next attempt, in milliseconds.
     fn next_pause(&mut self, turn: &mut Turn) -> Millis {
         self.failures += 1;
-        turn.pause(self.failures - 1)
+        turn.backoff.pause(self.failures - 1)
     }
 
     /// No contact until `retry_at`. A retry-now request waits until `not_before`.

@@ -72,10 +72,13 @@ impl Link {
         }
     }
 
-    /// Does what is due: requests or closes the stream, sends a poll, decides upon the answer to a poll.
+    /// Does what is due: greets the server, requests or closes the stream, sends a poll, decides upon the answer to a poll.
     pub(super) fn check(&mut self, turn: &mut Turn, others: Others) {
         let now = turn.now;
         let is_due = |at: Option<Millis>| at.is_some_and(|at| at <= now);
+        if is_due(self.retry_at()) {
+            return self.greet(turn);
+        }
         // Silence counts first: a process that was stopped for a while begins with a new stream.
         if is_due(self.stream_due_at()) {
             let State::Following(Following { stream: stream @ StreamState::Waiting, .. }) = &mut self.state else {
@@ -96,7 +99,7 @@ impl Link {
         let is_catching_up = *stream == StreamState::Waiting && !*is_current && greeting.is_none();
         match std::mem::replace(poll, PollState::Asked { is_outdated: false, known_head }) {
             PollState::Held { batch, .. } => self.streams_are_held_back(turn, batch, others),
-            _ => turn.request(Request::Poll { cursor: self.cursor.clone(), is_catching_up }),
+            _ => turn.act(Action::Request(Request::Poll { cursor: self.cursor.clone(), is_catching_up })),
         }
     }
 
@@ -176,7 +179,7 @@ impl Link {
     fn stream_failed(&mut self, turn: &mut Turn, why: String, retry_after: Option<Millis>, others: Others) {
         let carried_contact = self.is_stream_delivering();
         let State::Following(following) = &mut self.state else { return };
-        let pause = turn.pause(self.stream.failures(turn.now));
+        let pause = turn.backoff.pause(self.stream.failures(turn.now));
         let reason = format!("no stream is available ({}); polling", why.trim_end_matches('.'));
         if !self.stream.on_failure(turn.now, pause, retry_after, reason) {
             // The next stream follows soon: contact is lost until then.

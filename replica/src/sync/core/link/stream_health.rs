@@ -33,7 +33,7 @@ pub(super) struct StreamHealth {
     /// When the server accepted the stream.
     opened_at: Millis,
     /// When the last bytes arrived, comments included; before, when the stream was requested.
-    last_bytes_at: Millis,
+    pub(super) last_bytes_at: Millis,
     /// When the last batch arrived; before, when the stream was requested.
     last_batch_at: Millis,
     /// The present stream has brought a batch.

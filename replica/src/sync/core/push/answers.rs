@@ -29,14 +29,7 @@ const fn delay_code(status: u16) -> Option<ReasonCode> {
 
 impl Push {
     /// A request has ended. `carried`: the edits in the request.
-    pub(super) fn completed(
-        &mut self,
-        turn: &mut Turn,
-        sent: &[i64],
-        carried: Vec<i64>,
-        outcome: SendOutcome,
-        in_contact: bool,
-    ) {
+    pub(super) fn completed(&mut self, turn: &mut Turn, sent: &[i64], carried: Vec<i64>, outcome: SendOutcome) {
         let Some(index) = self.in_flight.iter().position(|ready| ready.edits == sent) else { return };
         let request = ReadyEdits { is_frozen: true, ..self.in_flight.swap_remove(index) };
         let kind = request.kind;
@@ -46,13 +39,11 @@ impl Push {
         let outcomes = match outcome {
             SendOutcome::NotSent => Vec::new(),
             SendOutcome::Answered(responses) => self.edits_answered(turn, responses, &again),
-            SendOutcome::NoAnswer { reason } if in_contact => {
+            // Neither the network nor the request has failed, so no pause.
+            SendOutcome::Stale { reason } => self.send_again(again, None, Some(ReasonCode::Unreachable), &reason),
+            SendOutcome::NoAnswer { reason } => {
                 self.is_slow_line = true;
                 self.unanswered(turn, again, &reason)
-            }
-            // Neither the request nor the line has shown a fault of its own, so no pause.
-            SendOutcome::Stale { reason } | SendOutcome::NoAnswer { reason } => {
-                self.send_again(again, None, Some(ReasonCode::Unreachable), &reason)
             }
             SendOutcome::Refused(refusal) => self.request_refused(turn, again, &refusal),
         };
@@ -69,7 +60,7 @@ impl Push {
         for (edit, response) in responses {
             match response {
                 EditResponse::Accepted { rev } => {
-                    turn.tell(Fact::EditAccepted { rev });
+                    turn.tell(Fact::FeedWanted { accepted: rev });
                     outcomes.push((edit, WriteOutcome::Sent { rev }));
                 }
                 EditResponse::Refused(refusal) => {
@@ -131,7 +122,7 @@ impl Push {
                     self.retries.on_success(edit);
                 } else {
                     // The feed has brought no newer version, or the edit had no precondition to wait for.
-                    self.delay_request(turn, &again, false, refusal.retry_after);
+                    self.delay(turn, &again, false, refusal.retry_after);
                 }
                 WriteOutcome::PreconditionFailed
             }
@@ -162,14 +153,14 @@ impl Push {
                 None
             }
             429 => {
-                let at = turn.now + turn.pause(self.failures).max(refusal.retry_after.unwrap_or(0));
+                let at = turn.now + turn.backoff.pause(self.failures).max(refusal.retry_after.unwrap_or(0));
                 self.failures += 1;
                 self.limiter(again.edits.len() > 1).hold_until(at);
                 Some(at)
             }
             503 => Some(self.hold(turn, refusal.retry_after)),
             // The request itself may cause the error, so other requests continue.
-            status => Some(self.delay_request(turn, again, matches!(status, 401 | 403), refusal.retry_after)),
+            status => Some(self.delay(turn, again, matches!(status, 401 | 403), refusal.retry_after)),
         }
     }
 
@@ -178,20 +169,14 @@ impl Push {
     fn unanswered(&mut self, turn: &mut Turn, again: ReadyEdits, reason: &str) -> Outcomes {
         let is_first = self.retries.failures(&again.edits) == 0;
         let floor = is_first.then(|| self.hold(turn, None) - turn.now);
-        let at = self.delay_request(turn, &again, false, floor);
+        let at = self.delay(turn, &again, false, floor);
         self.send_again(again, Some(at - turn.now), Some(ReasonCode::Unreachable), reason)
     }
 
     /// Counts a failure of a request and returns the time of the next attempt. `floor`: the shortest pause in milliseconds.
-    fn delay_request(
-        &mut self,
-        turn: &mut Turn,
-        again: &ReadyEdits,
-        is_forbidden: bool,
-        floor: Option<Millis>,
-    ) -> Millis {
-        let own = turn.now + turn.pause(self.retries.failures(&again.edits)).max(floor.unwrap_or(0));
-        let common = turn.now + turn.pause(self.retries.repeated_failures());
+    fn delay(&mut self, turn: &mut Turn, again: &ReadyEdits, is_forbidden: bool, floor: Option<Millis>) -> Millis {
+        let own = turn.now + turn.backoff.pause(self.retries.failures(&again.edits)).max(floor.unwrap_or(0));
+        let common = turn.now + turn.backoff.pause(self.retries.repeated_failures());
         self.retries.on_failure(&again.edits, is_forbidden, own, common);
         self.retries.next_attempt_at(&again.edits).unwrap_or(own)
     }
@@ -200,7 +185,7 @@ impl Push {
     /// not make the pause longer. `retry_after`: the server's pause in milliseconds.
     fn hold(&mut self, turn: &mut Turn, retry_after: Option<Millis>) -> Millis {
         if self.hold_until <= turn.now {
-            self.hold_until = turn.now + turn.pause(self.failures);
+            self.hold_until = turn.now + turn.backoff.pause(self.failures);
             self.failures += 1;
         }
         self.server_hold_until = self.server_hold_until.max(retry_after.map(|pause| turn.now + pause));
@@ -214,9 +199,9 @@ impl Push {
         again: ReadyEdits,
         pause: Option<Millis>,
         code: Option<ReasonCode>,
-        reason: &str,
+        why: &str,
     ) -> Outcomes {
-        let retry = |edit: &i64| (*edit, WriteOutcome::Later { pause, code, reason: reason.to_owned() });
+        let retry = |edit: &i64| (*edit, WriteOutcome::Later { pause, code, reason: why.to_owned() });
         let outcomes = again.edits.iter().map(retry).collect();
         if !again.edits.is_empty() {
             self.ready.push_back(again);
@@ -256,8 +241,9 @@ impl Push {
 
     /// The record under the id of a create is known, or could not be fetched.
     pub(super) fn fetched(&mut self, turn: &mut Turn, edit: i64, existing: ExistingRecord) {
-        let collision = self.fetching.take_if(|collision| collision.edit == edit);
+        let collision = self.id_collisions.pop_front_if(|collision| self.is_fetching && collision.edit == edit);
         let Some(IdCollision { again, refusal, .. }) = collision else { return };
+        self.is_fetching = false;
         let kind = again.kind;
         let outcomes = match existing {
             ExistingRecord::SameValues { rev } => vec![(edit, WriteOutcome::Exists { rev })],

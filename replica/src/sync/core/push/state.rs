@@ -47,10 +47,10 @@ pub(super) struct Wait {
 pub(crate) struct Push {
     pub(super) ready: VecDeque<ReadyEdits>,
     pub(super) in_flight: Vec<ReadyEdits>,
-    /// Collisions whose records are not fetched yet. Records are fetched one at a time.
+    /// Collisions whose records are not known yet. Records are fetched one at a time.
     pub(super) id_collisions: VecDeque<IdCollision>,
-    /// The collision whose record is being fetched.
-    pub(super) fetching: Option<IdCollision>,
+    /// The record of the first collision is being fetched.
+    pub(super) is_fetching: bool,
     /// Edits of a bulk call that was refused as a whole: each is sent alone.
     pub(super) send_alone: HashSet<i64>,
     /// Whether some edits are unsettled and need no person. None: unknown until the next plan.
@@ -67,7 +67,7 @@ pub(crate) struct Push {
     /// Edits whose last answer was 412. The next plan forgets edits that wait for the feed.
     pub(super) outdated: HashSet<i64>,
     /// Collections that the key may not write, and when the next attempt is made.
-    pub(super) forbidden: BTreeMap<Kind, Millis>,
+    pub(in super::super) forbidden: BTreeMap<Kind, Millis>,
     /// The server's message about a key that may not write.
     pub(in super::super) key_refusal: Option<String>,
     pub(super) writes: RateLimiter,
@@ -79,7 +79,7 @@ pub(crate) struct Push {
 impl Push {
     /// Whether an answer is awaited.
     pub(in super::super) fn is_busy(&self) -> bool {
-        !self.in_flight.is_empty() || self.collisions().next().is_some()
+        !self.in_flight.is_empty() || !self.id_collisions.is_empty()
     }
 
     /// When something can be sent, if nothing else happens.
@@ -112,12 +112,7 @@ impl Push {
     /// Whether an edit awaits an answer.
     pub(super) fn awaits_answer(&self, edit: i64) -> bool {
         self.in_flight.iter().any(|ready| ready.edits.contains(&edit))
-            || self.collisions().any(|collision| collision.edit == edit)
-    }
-
-    /// Collisions whose record is or will be fetched.
-    pub(super) fn collisions(&self) -> impl Iterator<Item = &IdCollision> {
-        self.fetching.iter().chain(&self.id_collisions)
+            || self.id_collisions.iter().any(|collision| collision.edit == edit)
     }
 
     /// The limiter of bulk calls, or of single writes.

@@ -1,49 +1,38 @@
 //! What answers of server and database mean for a reconcile. Must not know how lists are stored.
 
 use hearth_contract::problem::ProblemType;
-use hearth_contract::schema::Kind;
 
 use super::super::action::{Action, Request};
 use super::super::backoff::KEY_RETRY;
 use super::super::outcome::Failure;
 use super::super::turn::{Fact, Turn};
-use super::state::{Asked, Reconciler, Running, Wait};
+use super::state::{Reconciler, Running, Wait};
 use super::steps::{first_collection, is_list, list_before_sweep, restarted, step_after, step_after_sweep};
 use super::{Answer, Feed};
 use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome};
 
-impl Running {
-    /// The position up to which the feed is applied, as far as the database or the link knows.
-    pub(super) fn position(&self, feed: Feed<'_>) -> i64 {
-        feed.position.max(self.progress.tail_position.unwrap_or(0))
-    }
-}
-
 impl Reconciler {
     /// The server has answered the request of the present epoch.
     pub(super) fn answered(&mut self, turn: &mut Turn, answer: Answer, feed: Feed<'_>) {
-        let Some(running @ Running { wait: Wait::Server(_), .. }) = &mut self.running else { return };
-        let Wait::Server(asked) = std::mem::replace(&mut running.wait, Wait::Until(turn.now)) else { return };
-        match (asked, answer) {
-            (Asked::Query(query), Answer::Query(Ok(found))) => self.query_answered(turn, query, found, feed),
-            (Asked::Scopes { kind, gone, of }, Answer::Scopes(Ok(identity))) => {
-                let scope = format!("{}:read", kind.collection());
-                let may_read = identity.scopes.contains(&scope);
-                running.sweep_refused(turn, may_read, kind, &scope, gone, of);
+        let Some(running) = &mut self.running else { return };
+        match (std::mem::replace(&mut running.wait, Wait::Until(turn.now)), answer) {
+            (Wait::Query(query), Answer::Query(Ok(found))) => self.query_answered(turn, query, found, feed),
+            (Wait::Scopes { gone, of }, Answer::Scopes(Ok(identity))) => {
+                running.sweep_refused(turn, &identity.scopes, gone, of);
             }
-            (Asked::Cursor, Answer::Cursor(Ok(()))) => {
+            (Wait::Cursor, Answer::Cursor(Ok(()))) => {
                 // A known cursor proves that all answers belong to the feed's history.
                 self.running = None;
                 turn.act(Action::FinishReconcile);
                 turn.tell(Fact::Compared);
             }
-            (Asked::Cursor, Answer::Cursor(Err(Failure::Refused(refusal)))) if refusal.is_of_the_cursor() => {
+            (Wait::Cursor, Answer::Cursor(Err(Failure::Refused(refusal)))) if refusal.is_of_the_cursor() => {
                 turn.tell(Fact::CursorRefused(refusal));
             }
-            (Asked::Query(_), Answer::Query(Err(failure)))
-            | (Asked::Scopes { .. }, Answer::Scopes(Err(failure)))
-            | (Asked::Cursor, Answer::Cursor(Err(failure))) => running.request_failed(turn, failure),
-            (asked, _) => running.wait = Wait::Server(asked),
+            (Wait::Query(_), Answer::Query(Err(failure)))
+            | (Wait::Scopes { .. }, Answer::Scopes(Err(failure)))
+            | (Wait::Cursor, Answer::Cursor(Err(failure))) => running.request_failed(turn, failure),
+            (wait, _) => running.wait = wait,
         }
     }
 
@@ -56,7 +45,7 @@ impl Reconciler {
             && !hearth_simulated::planted(hearth_simulated::PlantedFault::ListsAheadOfFeed);
         if is_ahead {
             running.wait = Wait::Feed(query, found);
-            return turn.tell(Fact::FeedWanted);
+            return turn.tell(Fact::FeedWanted { accepted: None });
         }
         self.accept(turn, query, found, feed);
     }
@@ -99,7 +88,7 @@ impl Reconciler {
         let ReconcileStep::Records { kind, as_of } = running.progress.step else { return };
         let waits_for_delete = running.was_missing_deleted && !ids.is_empty();
         let waits = if waits_for_delete { running.delete_event_waits + 1 } else { 0 };
-        let pause = if waits > 0 { turn.pause(waits) } else { 0 };
+        let pause = if waits > 0 { turn.backoff.pause(waits) } else { 0 };
         running.wait = Wait::Until(turn.now + pause);
         (running.was_missing_deleted, running.delete_event_waits) = (false, waits);
         if ids.is_empty() {
@@ -119,14 +108,19 @@ impl Reconciler {
             SweepOutcome::Done => running.progress.step = step_after_sweep(scope, kind, as_of),
             SweepOutcome::NotListed => running.progress.step = list_before_sweep(scope, kind),
             SweepOutcome::TooMany { gone, of } => {
-                running.wait = Wait::Server(Asked::Scopes { kind, gone, of });
-                turn.request(Request::CheckScopes { epoch });
+                running.wait = Wait::Scopes { gone, of };
+                turn.act(Action::Request(Request::CheckScopes { epoch }));
             }
         }
     }
 }
 
 impl Running {
+    /// The position up to which the feed is applied, as far as the database or the link knows.
+    pub(super) fn position(&self, feed: Feed<'_>) -> i64 {
+        feed.position.max(self.progress.tail_position.unwrap_or(0))
+    }
+
     fn save_step(&mut self, turn: &mut Turn, step: ReconcileStep) {
         self.progress.step = step.clone();
         turn.act(Action::SaveStep(step));
@@ -134,9 +128,11 @@ impl Running {
 
     /// The key's scopes are known after a refused sweep. If the key may read the collection, a person must confirm the
     /// deletions.
-    fn sweep_refused(&mut self, turn: &mut Turn, may_read: bool, kind: Kind, scope: &str, gone: i64, of: i64) {
-        if may_read {
-            let collection = kind.collection();
+    fn sweep_refused(&mut self, turn: &mut Turn, scopes: &[String], gone: i64, of: i64) {
+        let ReconcileStep::Sweep { kind, .. } = self.progress.step else { return };
+        let collection = kind.collection();
+        let scope = format!("{collection}:read");
+        if scopes.contains(&scope) {
             let question =
                 format!("{gone} of {of} {collection} are gone on the server; a person must say whether that is right");
             self.progress.question = Some(question.clone());
@@ -150,7 +146,7 @@ impl Running {
 
     /// A request has failed.
     fn request_failed(&mut self, turn: &mut Turn, failure: Failure) {
-        let pause = turn.pause(self.failures.max(self.restarts));
+        let pause = turn.backoff.pause(self.failures.max(self.restarts));
         self.failures += 1;
         self.last_failure = Some(failure.to_string());
         self.wait = Wait::Until(turn.now + pause);

@@ -1,7 +1,5 @@
 //! State of the reconcile: its progress, and what it waits for. Must not decide what follows.
 
-use hearth_contract::schema::Kind;
-
 use super::super::clock::Millis;
 use super::super::rate_limiter::RateLimiter;
 use crate::model::{Reconcile, ReconcileQuery, ReconcileResponse};
@@ -44,26 +42,16 @@ pub(super) struct Running {
 pub(super) enum Wait {
     /// The next step is due at this time.
     Until(Millis),
-    /// The server has not answered yet.
-    Server(Asked),
+    /// The server has not answered the query yet.
+    Query(ReconcileQuery),
+    /// The mass-delete guard has refused to delete `gone` of `of` records: the server is asked for the scopes of the key.
+    Scopes { gone: i64, of: i64 },
+    /// The final check of the feed cursor has no answer yet.
+    Cursor,
     /// The answer was read at a position beyond the feed. The answer counts once the feed has reached the position.
     Feed(ReconcileQuery, ReconcileResponse),
     /// The database begins a reconcile, lists records or deletes records.
     Database,
-}
-
-/// What the server is asked.
-#[derive(Debug, Clone)]
-pub(super) enum Asked {
-    Query(ReconcileQuery),
-    /// The key's scopes, because the mass-delete guard has refused to delete `gone` of `of` records.
-    Scopes {
-        kind: Kind,
-        gone: i64,
-        of: i64,
-    },
-    /// The final check of the feed cursor.
-    Cursor,
 }
 
 impl Reconciler {

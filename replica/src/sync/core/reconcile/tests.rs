@@ -177,14 +177,16 @@ fn state_of(reconciler: &Reconciler, now: Millis) -> &'static str {
     let Some(running) = &reconciler.running else { return "idle" };
     match (&running.wait, &running.progress.step) {
         _ if running.progress.question.is_some() => "question",
+        (Wait::Until(at), ReconcileStep::Sweep { .. }) if *at > now => "sweep pausing",
+        (Wait::Until(at), ReconcileStep::Done) if *at > now => "check pausing",
         (Wait::Until(at), _) if *at > now => "pausing",
         (Wait::Until(_), ReconcileStep::Records { .. }) if running.missing.is_empty() => "list due",
         (Wait::Until(_), ReconcileStep::Sweep { .. }) => "sweep due",
         (Wait::Until(_), ReconcileStep::Done) => "check due",
         (Wait::Until(_), _) => "query due",
-        (Wait::Server(Asked::Query(_)), _) => "asked",
-        (Wait::Server(Asked::Scopes { .. }), _) => "checking scopes",
-        (Wait::Server(Asked::Cursor), _) => "checking cursor",
+        (Wait::Query(_), _) => "asked",
+        (Wait::Scopes { .. }, _) => "checking scopes",
+        (Wait::Cursor, _) => "checking cursor",
         (Wait::Feed(..), _) => "ahead of feed",
         (Wait::Database, ReconcileStep::Records { .. }) => "listing",
         (Wait::Database, ReconcileStep::Sweep { .. }) => "sweeping",
@@ -192,35 +194,18 @@ fn state_of(reconciler: &Reconciler, now: Millis) -> &'static str {
     }
 }
 
-/// A reconciler in this state.
-fn made(state: &str) -> Reconciler {
-    let (records, sweep) = (
-        ReconcileStep::Records { kind: Kind::Inventory, as_of: 4 },
-        ReconcileStep::Sweep { kind: Kind::Inventory, as_of: 4 },
-    );
-    let after = |step: ReconcileStep, inputs: &[&str]| {
-        let mut reconciler = Reconciler::default();
-        let mut turn = Turn::new(0, Backoff::new(7));
-        reconciler.handle(&mut turn, Input::Begun(Some(at_step(step))), FEED);
-        inputs.iter().for_each(|input| give(&mut reconciler, &mut turn, input));
-        reconciler
+/// A reconciler that goes on from the disk.
+fn base(state: &str) -> Option<Reconciler> {
+    let progress = match state {
+        "idle" => None,
+        "list due" => Some(at_step(ReconcileStep::Records { kind: Kind::Inventory, as_of: 4 })),
+        "sweep due" => Some(at_step(ReconcileStep::Sweep { kind: Kind::Inventory, as_of: 4 })),
+        "check due" => Some(at_step(ReconcileStep::Done)),
+        _ => return None,
     };
-    match state {
-        "idle" => Reconciler::default(),
-        "query due" => after(ReconcileStep::Property, &[]),
-        "list due" => after(records, &[]),
-        "sweep due" => after(sweep, &[]),
-        "check due" => after(ReconcileStep::Done, &[]),
-        "asked" => after(ReconcileStep::Property, &["proceed"]),
-        "pausing" => after(ReconcileStep::Property, &["proceed", "no answer"]),
-        "ahead of feed" => after(ReconcileStep::Property, &["proceed", "answer ahead"]),
-        "listing" => after(records, &["proceed"]),
-        "sweeping" => after(sweep, &["proceed"]),
-        "checking scopes" => after(sweep, &["proceed", "too many"]),
-        "checking cursor" => after(ReconcileStep::Done, &["proceed"]),
-        "question" => after(sweep, &["proceed", "too many", "scope held"]),
-        state => panic!("{state}"),
-    }
+    let mut reconciler = Reconciler::default();
+    reconciler.begin(progress);
+    Some(reconciler)
 }
 
 fn give(reconciler: &mut Reconciler, turn: &mut Turn, input: &str) {
@@ -253,8 +238,8 @@ fn give(reconciler: &mut Reconciler, turn: &mut Turn, input: &str) {
         "cursor known" => answered(Answer::Cursor(Ok(()))),
         "cursor refused" => answered(Answer::Cursor(Err(refused(410, "cursor_expired")))),
         "cursor unchecked" => answered(Answer::Cursor(Err(silence()))),
-        "history gap" => Input::HistoryGap,
-        "new key" => Input::KeyChanged,
+        "history gap" => return reconciler.hear(&Fact::HistoryGap),
+        "new key" => return reconciler.hear(&Fact::KeyChanged),
         input => panic!("{input}"),
     };
     reconciler.handle(turn, input, FEED);
@@ -262,26 +247,30 @@ fn give(reconciler: &mut Reconciler, turn: &mut Turn, input: &str) {
 
 #[test]
 fn reconcile_follows_the_table() {
-    arrows::walk(include_str!("../reconcile.rs"), made, give, state_of);
+    arrows::walk(include_str!("../reconcile.rs"), base, give, state_of);
+}
+
+/// A reconciler after these inputs, and what followed.
+fn after(state: &str, inputs: &[&str]) -> (Reconciler, Turn) {
+    let (mut reconciler, mut turn) = (base(state).unwrap(), Turn::new(1, Backoff::new(7)));
+    inputs.iter().for_each(|input| give(&mut reconciler, &mut turn, input));
+    (reconciler, turn)
 }
 
 #[test]
 fn answer_of_earlier_epoch_is_discarded() {
     for input in ["contact lost", "history gap", "new key", "begun"] {
-        let mut reconciler = made("asked");
-        let epoch = reconciler.epoch;
-        let mut turn = Turn::new(1, Backoff::new(7));
-        give(&mut reconciler, &mut turn, input);
-        give(&mut reconciler, &mut turn, "proceed");
-        let late = Input::Answered { epoch, answer: Answer::Query(Ok(ReconcileResponse::default())) };
+        let (mut reconciler, mut turn) = after("idle", &["begun", "proceed", input, "proceed"]);
+        let late = Input::Answered { epoch: 2, answer: Answer::Query(Ok(ReconcileResponse::default())) };
         reconciler.handle(&mut turn, late, FEED);
-        assert_eq!((state_of(&reconciler, 1), turn.actions.len()), ("asked", 1), "{input}");
+        assert_eq!((state_of(&reconciler, 1), turn.actions.len()), ("asked", 2), "{input}");
     }
 }
 
 #[test]
 fn question_names_the_records() {
-    let question = made("question").question().cloned().unwrap();
+    let (reconciler, _) = after("sweep due", &["proceed", "too many", "scope held"]);
+    let question = reconciler.question().unwrap();
     assert!(question.starts_with("60 of 80 inventory"), "{question}");
 }
 
@@ -404,7 +393,7 @@ fn interrupted_reconcile_continues() {
 fn reconcile_leaves_reads_to_others() {
     let (mut world, requests) = World::start(new_reconcile());
     let limits = Some(Limits { reads: 300, writes: 60, bulk: 20 });
-    world.handle(0, Some(Input::ContactBegan(limits)));
+    world.reconciler.hear(&Fact::ContactBegan(limits));
     world.pages = 2000;
     world.answer_requests(requests, usize::MAX);
     assert_eq!(world.queries.len(), 240);

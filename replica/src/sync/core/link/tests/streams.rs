@@ -2,8 +2,12 @@
 
 use super::*;
 
-fn accepted(rev: i64) -> Input {
-    Input::EditAccepted { rev: Some(rev) }
+impl Scene {
+    /// The server has accepted an edit at this position.
+    fn accepted(&mut self, now: Millis, rev: i64) {
+        let fact = Fact::FeedWanted { accepted: Some(rev) };
+        self.link.hear(&mut Turn::new(now, self.backoff.clone()), &fact, self.others);
+    }
 }
 
 /// Answers greetings and polls until a stream is requested. Returns the time, and how many polls were sent.
@@ -189,7 +193,7 @@ fn poll_waits_for_edits_in_flight() {
     scene.others.is_pushing = true;
     assert_eq!(scene.wake_at(), 20_000, "a poll would make the answer stale");
     scene.others.is_pushing = false;
-    scene.handle(2_000, accepted(10));
+    scene.accepted(2_000, 10);
     assert_eq!((scene.wake_at(), polls(&scene.timer(2_000))), (2_000, 1), "the edit's event is there");
 }
 
@@ -206,14 +210,14 @@ fn poll_that_ends_before_an_accepted_edit_greets_again() {
     };
     // The server was restored between two polls, and has lost the edit.
     let mut scene = polling();
-    scene.handle(11_100, accepted(12));
+    scene.accepted(11_100, 12);
     assert_eq!(polls(&scene.timer(11_100)), 1);
     scene.handle(11_200, finds(11));
     assert!(scene.is_down());
     // The edit was accepted after the poll was sent.
     let mut scene = polling();
     assert_eq!(polls(&scene.timer(40_000)), 1);
-    scene.handle(40_100, accepted(12));
+    scene.accepted(40_100, 12);
     scene.handle(40_200, finds(11));
     assert!(!scene.is_down());
 }

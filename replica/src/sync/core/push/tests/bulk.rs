@@ -150,7 +150,7 @@ fn unanswered_bulk_call_keeps_its_edits() {
 #[test]
 fn backlog_respects_bulk_limit() {
     let mut scene = sending(&[]);
-    scene.handle(0, Input::ContactBegan(Some(Limits { reads: 300, writes: 60, bulk: 2 })));
+    scene.contact(0, Some(Limits { reads: 300, writes: 60, bulk: 2 }));
     assert_eq!(calls(&scene.handle(1, alike(1..201))).len(), 2);
     assert!(scene.push.is_limited());
     for first in [1, 51] {

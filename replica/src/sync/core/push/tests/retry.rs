@@ -103,7 +103,7 @@ fn retry_after_outlives_contact_and_retry_now() {
     scene.handle(1, refused(1, busy(Some(30_000))));
     scene.handle(2, refused(2, busy(None)));
     scene.handle(3, Input::RetryNow);
-    scene.handle(6, Input::ContactBegan(None));
+    scene.contact(6, None);
     assert!(sent(&scene.handle(6, planned(&[1, 2]))).is_empty());
     assert_eq!(sent(&scene.timer(30_001)), [1, 2]);
 }
