@@ -18,8 +18,6 @@
 //! of another as an argument. `status` derives the phase and the end from all three.
 
 mod action;
-#[cfg(test)]
-mod arrows;
 mod backoff;
 mod clock;
 mod event;
@@ -52,8 +50,8 @@ pub(crate) use reconcile::{Answer as ReconcileAnswer, Input as ReconcileInput};
 use self::link::{Link, Others};
 use self::push::Push;
 use self::reconcile::Reconciler;
-use self::status::Shown;
 use self::turn::{Fact, Turn};
+use crate::model::Phase;
 pub use crate::model::{BatchEnd, FeedBatch};
 
 /// One sync.
@@ -64,8 +62,8 @@ pub(crate) struct Core {
     push: Push,
     reconciler: Reconciler,
     backoff: Backoff,
-    /// The phase as saved last.
-    shown: Option<Shown>,
+    /// Phase, reason and retry time as saved last.
+    shown: Option<(Phase, Option<String>, Option<Millis>)>,
 }
 
 impl Core {
@@ -84,7 +82,12 @@ impl Core {
     /// When the link needs [`LinkInput::Timer`], if nothing else happens. None: no timer is needed.
     pub(crate) fn wake_at(&self) -> Option<Millis> {
         let comparison = self.reconciler.wake_at().filter(|_| self.link.in_contact());
-        self.link.wake_at(self.others()).into_iter().chain(self.push.wake_at()).chain(comparison).min()
+        self.link
+            .wake_at(self.others())
+            .into_iter()
+            .chain(self.push.wait.map(|wait| wait.until))
+            .chain(comparison)
+            .min()
     }
 
     /// Collections that the key may not write, as far as known.

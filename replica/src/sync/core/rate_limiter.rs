@@ -9,19 +9,14 @@ const WINDOW: Millis = 60_000;
 const MARGIN: Millis = 500;
 
 /// Limit and use of one class of calls.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RateLimiter {
     /// Calls per window. None: unlimited.
     limit: Option<u32>,
     window_start: Millis,
     used: u32,
-    held_until: Millis,
-}
-
-impl Default for RateLimiter {
-    fn default() -> RateLimiter {
-        RateLimiter { limit: None, window_start: Millis::MIN / 2, used: 0, held_until: Millis::MIN / 2 }
-    }
+    /// The server has asked for a pause until then.
+    held_until: Option<Millis>,
 }
 
 impl RateLimiter {
@@ -32,14 +27,14 @@ impl RateLimiter {
 
     /// Allows no call before `at`: the server has asked for a pause.
     pub(super) fn hold_until(&mut self, at: Millis) {
-        self.held_until = self.held_until.max(at);
+        self.held_until = self.held_until.max(Some(at));
     }
 
     /// When the next call is allowed; `now` if at once.
     pub(super) fn free_at(&self, now: Millis) -> Millis {
         let full = self.limit.is_some_and(|limit| self.used_at(now) >= limit.max(1));
         let window = if full { self.window_start + WINDOW + MARGIN } else { now };
-        window.max(self.held_until)
+        window.max(self.held_until.unwrap_or(window))
     }
 
     /// Whether less than half of the window's calls are left.

@@ -79,7 +79,7 @@ use super::action::{Action, Request};
 use super::clock::Millis;
 use super::identity::{Identity, Limits};
 use super::outcome::Failure;
-use super::turn::{Fact, Turn};
+use super::turn::{Fact, Feed, Turn};
 use crate::model::{Reconcile, ReconcileCause, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome};
 
 /// An input of the reconcile, besides [`Reconciler::proceed`].
@@ -106,16 +106,6 @@ pub(crate) enum Answer {
     Scopes(Result<Identity, Failure>),
     /// The final check of the feed cursor.
     Cursor(Result<(), Failure>),
-}
-
-/// What a reconcile needs to know of the feed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Feed<'l> {
-    pub(super) in_contact: bool,
-    /// The position up to which the feed is applied.
-    pub(super) position: i64,
-    /// The feed cursor. None: the feed is read from the first event.
-    pub(super) cursor: Option<&'l String>,
 }
 
 impl Reconciler {

@@ -2,7 +2,6 @@
 //! their state, except to end.
 
 use super::action::Action;
-use super::clock::Millis;
 use super::goal::{EndReason, Until};
 use super::turn::Turn;
 use super::{Control, Core, LinkInput};
@@ -11,9 +10,6 @@ use crate::model::{BlockCause, FeedBatch, Phase, Transport};
 /// The reason while a rate limit of the server holds edits back (contract 11).
 pub(super) const RATE_LIMITED: &str =
     "the rate limit of the server holds edits back; they are sent as soon as the limit allows";
-
-/// Phase, reason and retry time.
-pub(super) type Shown = (Phase, Option<String>, Option<Millis>);
 
 impl Core {
     fn phase(&self) -> Phase {
@@ -48,7 +44,8 @@ impl Core {
         let comparison = Some(&self.reconciler).filter(|_| in_contact);
         let blocking = comparison.and_then(|comparison| comparison.key_refusal().or(comparison.question()));
         let failing = || comparison.and_then(|comparison| comparison.failure_text());
-        let limited = || (in_contact && self.push.is_limited()).then(|| RATE_LIMITED.to_owned());
+        let limited =
+            || (in_contact && self.push.wait.is_some_and(|wait| wait.is_limited)).then(|| RATE_LIMITED.to_owned());
         let own = || self.link.reason.clone().or_else(limited);
         self.key_refusal().or(blocking).cloned().or_else(failing).or_else(own)
     }

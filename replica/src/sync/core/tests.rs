@@ -1,5 +1,6 @@
 //! The three machines together: what one tells the others, the phase, and the end of a sync. No runtime, no clock, no waiting.
 
+pub(super) mod arrows;
 mod reconcile;
 
 use hearth_contract::schema::Kind;

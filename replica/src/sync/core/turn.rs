@@ -43,6 +43,16 @@ pub(super) enum Fact {
     Compared,
 }
 
+/// What a reconcile needs to know of the feed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Feed<'l> {
+    pub(super) in_contact: bool,
+    /// The position up to which the feed is applied.
+    pub(super) position: i64,
+    /// The feed cursor. None: the feed is read from the first event.
+    pub(super) cursor: Option<&'l String>,
+}
+
 impl Turn {
     pub(super) fn new(now: Millis, backoff: Backoff) -> Turn {
         Turn { now, backoff, actions: Vec::new(), facts: VecDeque::new() }

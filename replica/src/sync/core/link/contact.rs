@@ -15,10 +15,6 @@ use crate::model::{BlockCause, Phase, ReconcileCause};
 
 /// After a refused write, the next attempt comes at the latest after 5 s: only the local disk is asked.
 const DISK_RETRY: Millis = 5000;
-/// Shortest time between two saves of the last contact. With a keepalive every 15 s (contract 9.4), the saved time is at
-/// most 17 s old; `sync_status` trusts it for 20 s.
-const TOUCH_INTERVAL: Millis = 2000;
-
 impl Link {
     /// Starts from the state on disk.
     pub(super) fn start(&mut self, turn: &mut Turn, start: Start) {
@@ -107,15 +103,6 @@ impl Link {
         (self.reason, self.key_refusal, self.failures) = (None, None, 0);
         turn.tell(Fact::ContactBegan(server.identity.limits));
         turn.act(Action::SaveContact(server));
-    }
-
-    /// Saves the time of contact now and then. Bytes prove contact, but not that the tables are current: a proxy may send
-    /// comments too.
-    pub(super) fn touch(&mut self, turn: &mut Turn) {
-        if self.in_contact() && self.touched_at.is_none_or(|at| turn.now - at >= TOUCH_INTERVAL) {
-            self.touched_at = Some(turn.now);
-            turn.act(Action::TouchContact { is_current: false });
-        }
     }
 
     /// Saves the time of contact at once, because the server has shown how current the tables are.

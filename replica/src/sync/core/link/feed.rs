@@ -21,6 +21,10 @@ const STREAM_LAG_MAX: Millis = 2000;
 /// did not wait would make each answer stale.
 const PUSH_PATIENCE: Millis = 15_000;
 
+/// Shortest time between two saves of the last contact. With a keepalive every 15 s (contract 9.4), the saved time is at
+/// most 17 s old; `sync_status` trusts it for 20 s.
+const TOUCH_INTERVAL: Millis = 2000;
+
 /// Why polls prove contact while a stream is requested or open.
 const SILENT: &str = "the stream has not brought anything yet; polling";
 /// The reason of a new contact after the feed has ended before a head from an earlier response. That head, and all answers
@@ -114,14 +118,25 @@ impl Link {
 
     /// The stream tells something. What a stream that was closed tells does not count.
     pub(super) fn stream_told(&mut self, turn: &mut Turn, event: StreamEvent, others: Others) {
-        let State::Following(following) = &self.state else { return };
+        let State::Following(following) = &mut self.state else { return };
         match (event, following.stream) {
-            (StreamEvent::Opened, StreamState::Requested) => self.stream_opened(turn),
+            (StreamEvent::Opened, StreamState::Requested) => {
+                self.stream.on_open(turn.now);
+                following.stream = StreamState::Open;
+                following.is_current |= hearth_simulated::planted(hearth_simulated::PlantedFault::LiveBeforeCaughtUp);
+                if let Some(server) = following.greeting.take() {
+                    self.begin_contact(turn, server);
+                }
+            }
             (StreamEvent::Active, StreamState::Open) => {
                 if self.stream.on_bytes(turn.now) {
                     turn.act(Action::SaveFinding { holds_streams_back: false });
                 }
-                self.touch(turn);
+                // Bytes prove contact, but not that the tables are current: a proxy may send comments too.
+                if self.in_contact() && self.touched_at.is_none_or(|at| turn.now - at >= TOUCH_INTERVAL) {
+                    self.touched_at = Some(turn.now);
+                    turn.act(Action::TouchContact { is_current: false });
+                }
             }
             (StreamEvent::Batch(batch), StreamState::Open) => self.stream_batch(turn, batch, others),
             (_, StreamState::Waiting) => {}
@@ -131,16 +146,6 @@ impl Link {
                 self.stream_failed(turn, refusal.message, refusal.retry_after, others);
             }
             _ => {}
-        }
-    }
-
-    fn stream_opened(&mut self, turn: &mut Turn) {
-        let State::Following(following) = &mut self.state else { return };
-        self.stream.on_open(turn.now);
-        following.stream = StreamState::Open;
-        following.is_current |= hearth_simulated::planted(hearth_simulated::PlantedFault::LiveBeforeCaughtUp);
-        if let Some(server) = following.greeting.take() {
-            self.begin_contact(turn, server);
         }
     }
 
@@ -164,21 +169,18 @@ impl Link {
 
     /// No byte has come for too long: the connection is dead.
     fn stream_silent(&mut self, turn: &mut Turn) {
-        turn.act(Action::CloseStream);
-        match &mut self.state {
+        self.leave_stream(turn);
+        if self.stream.has_finding() {
             // Polls work, and streams are known not to.
-            State::Following(following) if self.stream.has_finding() => {
-                following.leave_stream(turn.now);
-                self.stream.on_finding(turn.now);
-            }
-            _ => self.greet(turn),
+            self.stream.on_finding(turn.now);
+        } else {
+            self.greet(turn);
         }
     }
 
     /// The stream was refused or has ended. `retry_after`: the server's pause in milliseconds.
     fn stream_failed(&mut self, turn: &mut Turn, why: String, retry_after: Option<Millis>, others: Others) {
         let carried_contact = self.is_stream_delivering();
-        let State::Following(following) = &mut self.state else { return };
         let pause = turn.backoff.pause(self.stream.failures(turn.now));
         let reason = format!("no stream is available ({}); polling", why.trim_end_matches('.'));
         if !self.stream.on_failure(turn.now, pause, retry_after, reason) {
@@ -186,13 +188,22 @@ impl Link {
             let retry_at = self.stream.next_at.unwrap_or(turn.now);
             return self.down(turn, why, retry_at, self.stream.held_until);
         }
-        following.leave_stream(turn.now);
-        turn.act(Action::CloseStream);
+        self.leave_stream(turn);
         if carried_contact {
             // The server may have been restored, and the next poll could reach another history than the stream.
             return self.greet(turn);
         }
         self.check(turn, others);
+    }
+
+    /// No stream is open any more, so the next poll is due. The answer to a poll beside the stream decides nothing now.
+    fn leave_stream(&mut self, turn: &mut Turn) {
+        turn.act(Action::CloseStream);
+        let State::Following(following) = &mut self.state else { return };
+        following.stream = StreamState::Waiting;
+        if !matches!(following.poll, PollState::Asked { .. }) {
+            following.poll = PollState::Idle { next_at: turn.now };
+        }
     }
 
     /// A poll has an answer.
@@ -229,24 +240,21 @@ impl Link {
 
     /// A poll beside the stream has found nothing that the stream did not bring.
     fn stream_checked(&mut self, turn: &mut Turn, batch: FeedBatch, others: Others) {
-        let State::Following(following) = &mut self.state else { return };
-        if following.is_current && self.stream.has_batch {
+        if self.is_current() && self.stream.has_batch {
             return self.touch_now(turn, others);
         }
         if self.stream.is_single_run {
-            following.leave_stream(turn.now);
+            self.leave_stream(turn);
             self.stream.give_up();
-            turn.act(Action::CloseStream);
         }
         self.apply_poll(turn, batch, others);
     }
 
     /// A poll has found events, and the stream has not brought them in time.
     fn streams_are_held_back(&mut self, turn: &mut Turn, batch: FeedBatch, others: Others) {
-        let State::Following(following) = &mut self.state else { return };
-        following.leave_stream(turn.now);
+        self.leave_stream(turn);
         self.stream.on_finding(turn.now);
-        turn.actions.extend([Action::CloseStream, Action::SaveFinding { holds_streams_back: true }]);
+        turn.act(Action::SaveFinding { holds_streams_back: true });
         self.apply_poll(turn, batch, others);
     }
 

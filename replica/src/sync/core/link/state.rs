@@ -3,7 +3,7 @@
 use super::super::clock::Millis;
 use super::super::goal::Until;
 use super::super::identity::{FeedHead, Identity, ServerInfo};
-use super::super::reconcile::Feed;
+use super::super::turn::Feed;
 use super::stream_health::StreamHealth;
 use crate::model::{BlockCause, FeedBatch};
 
@@ -140,16 +140,6 @@ impl Link {
         match self.state {
             State::Down { retry_at, .. } => Some(retry_at),
             _ => None,
-        }
-    }
-}
-
-impl Following {
-    /// No stream is open any more, so the next poll is due. The answer to a poll beside the stream decides nothing now.
-    pub(super) fn leave_stream(&mut self, now: Millis) {
-        self.stream = StreamState::Waiting;
-        if !matches!(self.poll, PollState::Asked { .. }) {
-            self.poll = PollState::Idle { next_at: now };
         }
     }
 }

@@ -210,20 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn stable_stream_resets_failures() {
-        let mut stream = open(false);
-        for _ in 0..3 {
-            failed(&mut stream, 0, 0, None);
-        }
-        stream.on_request(10);
-        stream.on_open(10);
-        stream.on_batch(11, true);
-        assert_eq!((stream.failures(12), stream.failures(10 + STABLE_AFTER)), (3, 0));
-        failed(&mut stream, 10 + STABLE_AFTER, 0, None);
-        assert_eq!(stream.failures(10 + STABLE_AFTER), 0);
-    }
-
-    #[test]
     fn trials_follow_less_often() {
         let mut stream = open(false);
         let mut pauses = Vec::new();
@@ -241,34 +227,5 @@ mod tests {
         let mut single_run = open(true);
         single_run.on_finding(0);
         assert_eq!(single_run.next_at, None);
-    }
-
-    #[test]
-    fn live_bytes_end_the_finding() {
-        let mut stream = open(false);
-        stream.on_finding(0);
-        for reaches_present in [false, true] {
-            assert!(!stream.on_bytes(1) && !stream.on_batch(2, reaches_present), "the beginning of a stream may pass");
-            assert!(stream.has_finding());
-        }
-        assert!(stream.on_bytes(3) && !stream.has_finding());
-        stream.on_finding(3);
-        assert!(stream.on_batch(4, false) && !stream.has_finding(), "an event");
-        stream.on_finding(4);
-        assert_eq!(stream.next_at, Some(30_004), "the pauses begin anew");
-    }
-
-    #[test]
-    fn check_time_depends_on_what_arrived() {
-        let mut stream = open(false);
-        assert_eq!((stream.check_at(), stream.silent_at()), (5000, 45_000));
-        stream.on_bytes(1000);
-        assert_eq!(stream.check_at(), 6000, "a slow line");
-        stream.on_batch(2000, true);
-        assert_eq!((stream.check_at(), stream.silent_at()), (22_000, 47_000));
-        stream.on_bytes(70_000);
-        assert_eq!(stream.check_at(), 77_000, "comments do not replace batches");
-        stream.on_finding(70_000);
-        assert_eq!(stream.check_at(), 75_000, "a trial is checked as often as polls follow each other");
     }
 }

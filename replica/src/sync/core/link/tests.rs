@@ -7,12 +7,11 @@ use hearth_contract::event::Event as FeedEvent;
 use serde_json::json;
 
 use super::super::action::{Action, Request};
-use super::super::arrows;
 use super::super::backoff::{BACKOFF_FIRST, BACKOFF_MAX, Backoff};
 use super::super::clock::Millis;
 use super::super::goal::Until;
 use super::super::outcome::Expired;
-use super::super::tests::{identity, present, refusal};
+use super::super::tests::{arrows, identity, present, refusal};
 use super::state::{Following, PollState, State, StreamState};
 use super::*;
 use crate::model::{BatchEnd, Transport};

@@ -40,7 +40,7 @@ impl Push {
             SendOutcome::NotSent => Vec::new(),
             SendOutcome::Answered(responses) => self.edits_answered(turn, responses, &again),
             // Neither the network nor the request has failed, so no pause.
-            SendOutcome::Stale { reason } => self.send_again(again, None, Some(ReasonCode::Unreachable), &reason),
+            SendOutcome::Stale { reason } => self.requeue(again, None, Some(ReasonCode::Unreachable), &reason),
             SendOutcome::NoAnswer { reason } => {
                 self.is_slow_line = true;
                 self.unanswered(turn, again, &reason)
@@ -50,14 +50,9 @@ impl Push {
         self.settle(turn, kind, outcomes);
     }
 
-    fn edits_answered(
-        &mut self,
-        turn: &mut Turn,
-        responses: Vec<(i64, EditResponse)>,
-        request: &ReadyEdits,
-    ) -> Outcomes {
-        let mut outcomes = Vec::with_capacity(responses.len());
-        for (edit, response) in responses {
+    fn edits_answered(&mut self, turn: &mut Turn, all: Vec<(i64, EditResponse)>, request: &ReadyEdits) -> Outcomes {
+        let mut outcomes = Vec::with_capacity(all.len());
+        for (edit, response) in all {
             match response {
                 EditResponse::Accepted { rev } => {
                     turn.tell(Fact::FeedWanted { accepted: rev });
@@ -65,7 +60,8 @@ impl Push {
                 }
                 EditResponse::Refused(refusal) => {
                     let again = ReadyEdits { edits: vec![edit], ..request.clone() };
-                    outcomes.extend(self.edit_refused(turn, edit, again, refusal));
+                    let outcome = self.edit_refused(turn, edit, again, refusal);
+                    outcomes.extend(outcome.map(|outcome| (edit, outcome)));
                 }
             }
         }
@@ -103,15 +99,15 @@ impl Push {
         edit: i64,
         again: ReadyEdits,
         refusal: Refusal,
-    ) -> Option<(i64, WriteOutcome)> {
+    ) -> Option<WriteOutcome> {
         // With a field, it is not the id that is taken: another record has the same value, and the edit is refused.
         if refusal.is(ProblemType::AlreadyExists) && refusal.problem["details"]["field"].is_null() {
             // An earlier attempt may have been applied, with its answer lost before the server's idempotency window ended.
             self.id_collisions.push_back(IdCollision { edit, again, refusal });
             return None;
         }
-        let outcome = match refusal.status {
-            401 | 403 | 408 | 429 | 500.. => return self.refused_for_now(turn, again, &refusal).pop(),
+        Some(match refusal.status {
+            401 | 403 | 408 | 429 | 500.. => return Some(self.refused_for_now(turn, again, &refusal).pop()?.1),
             // Any other 404 concerns the path only, for example a proxy's rule.
             404 if refusal.is(ProblemType::NotFound) => {
                 let Refusal { problem, .. } = refusal;
@@ -127,14 +123,13 @@ impl Push {
                 WriteOutcome::PreconditionFailed
             }
             _ => WriteOutcome::Rejected { reason: refusal.message, problem: refusal.problem },
-        };
-        Some((edit, outcome))
+        })
     }
 
     /// A refusal that is not about the edits: the same request may succeed later.
     fn refused_for_now(&mut self, turn: &mut Turn, again: ReadyEdits, refusal: &Refusal) -> Outcomes {
         let at = self.retry_time(turn, &again, refusal);
-        self.send_again(again, at.map(|at| at - turn.now), delay_code(refusal.status), &refusal.message)
+        self.requeue(again, at.map(|at| at - turn.now), delay_code(refusal.status), &refusal.message)
     }
 
     /// When a refused request may be sent again. None: the time depends on the key, not on the request.
@@ -170,13 +165,13 @@ impl Push {
         let is_first = self.retries.failures(&again.edits) == 0;
         let floor = is_first.then(|| self.hold(turn, None) - turn.now);
         let at = self.delay(turn, &again, false, floor);
-        self.send_again(again, Some(at - turn.now), Some(ReasonCode::Unreachable), reason)
+        self.requeue(again, Some(at - turn.now), Some(ReasonCode::Unreachable), reason)
     }
 
     /// Counts a failure of a request and returns the time of the next attempt. `floor`: the shortest pause in milliseconds.
     fn delay(&mut self, turn: &mut Turn, again: &ReadyEdits, is_forbidden: bool, floor: Option<Millis>) -> Millis {
         let own = turn.now + turn.backoff.pause(self.retries.failures(&again.edits)).max(floor.unwrap_or(0));
-        let common = turn.now + turn.backoff.pause(self.retries.repeated_failures());
+        let common = turn.now + turn.backoff.pause(self.retries.repeated_failures);
         self.retries.on_failure(&again.edits, is_forbidden, own, common);
         self.retries.next_attempt_at(&again.edits).unwrap_or(own)
     }
@@ -194,13 +189,7 @@ impl Push {
 
     /// Queues edits again with the same bytes, behind the other ready edits: a request that breaks each connection must
     /// delay nothing else. `pause`: until the next attempt; None when the time is not known.
-    fn send_again(
-        &mut self,
-        again: ReadyEdits,
-        pause: Option<Millis>,
-        code: Option<ReasonCode>,
-        why: &str,
-    ) -> Outcomes {
+    fn requeue(&mut self, again: ReadyEdits, pause: Option<Millis>, code: Option<ReasonCode>, why: &str) -> Outcomes {
         let retry = |edit: &i64| (*edit, WriteOutcome::Later { pause, code, reason: why.to_owned() });
         let outcomes = again.edits.iter().map(retry).collect();
         if !again.edits.is_empty() {

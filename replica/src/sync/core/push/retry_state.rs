@@ -10,7 +10,7 @@ use super::super::clock::Millis;
 pub(super) struct RetryState {
     attempts: HashMap<i64, Attempts>,
     /// Repeated failures of different requests, with no success in between.
-    repeated_failures: u32,
+    pub(super) repeated_failures: u32,
     /// The request that failed last, if not for the first time.
     last: Option<i64>,
     not_before: Option<Millis>,
@@ -38,11 +38,6 @@ impl RetryState {
     /// The most recent failures of a request in a row that were a 401 or 403 of a proxy.
     pub(super) fn forbidden(&self, edits: &[i64]) -> u32 {
         self.of(edits).map_or(0, |attempts| attempts.forbidden)
-    }
-
-    /// Repeated failures of different requests, with no success in between.
-    pub(super) fn repeated_failures(&self) -> u32 {
-        self.repeated_failures
     }
 
     /// The earliest time of the next attempt. None: there is no pause.
@@ -104,20 +99,20 @@ mod tests {
         retries.on_failure(&[1], false, 10, 1000);
         retries.on_failure(&[1], false, 20, 1000);
         assert_eq!(
-            (retries.failures(&[1]), retries.repeated_failures(), retries.next_attempt_at(&[1])),
+            (retries.failures(&[1]), retries.repeated_failures, retries.next_attempt_at(&[1])),
             (2, 0, Some(20))
         );
         retries.on_failure(&[2], false, 25, 1000);
         assert_eq!(retries.next_attempt_at(&[2]), Some(25), "the first failure of request 2");
         retries.on_failure(&[2], false, 30, 1000);
         let next_attempts = (retries.next_attempt_at(&[1]), retries.next_attempt_at(&[2]));
-        assert_eq!((retries.repeated_failures(), next_attempts), (1, (Some(1000), Some(1000))));
+        assert_eq!((retries.repeated_failures, next_attempts), (1, (Some(1000), Some(1000))));
         retries.clear_pauses();
         assert_eq!((retries.next_attempt_at(&[1]), retries.failures(&[1])), (None, 2));
         retries.on_failure(&[1], false, 40, 2000);
         retries.on_success(2);
         let next_attempts = (retries.next_attempt_at(&[1]), retries.next_attempt_at(&[2]));
-        assert_eq!((retries.repeated_failures(), next_attempts), (0, (Some(40), None)));
+        assert_eq!((retries.repeated_failures, next_attempts), (0, (Some(40), None)));
         retries.retain(&HashSet::new());
         assert_eq!(retries.failures(&[1]), 0);
     }

@@ -36,10 +36,10 @@ pub(super) enum Planning {
 
 /// Why nothing is sent although edits are ready.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wait {
-    pub(super) until: Millis,
+pub(in super::super) struct Wait {
+    pub(in super::super) until: Millis,
     /// A rate limit of the server holds edits back.
-    pub(super) is_limited: bool,
+    pub(in super::super) is_limited: bool,
 }
 
 /// State of the push.
@@ -73,23 +73,13 @@ pub(crate) struct Push {
     pub(super) writes: RateLimiter,
     pub(super) bulk: RateLimiter,
     /// What the edits wait for. None: for nothing that a timer ends.
-    pub(super) wait: Option<Wait>,
+    pub(in super::super) wait: Option<Wait>,
 }
 
 impl Push {
     /// Whether an answer is awaited.
     pub(in super::super) fn is_busy(&self) -> bool {
         !self.in_flight.is_empty() || !self.id_collisions.is_empty()
-    }
-
-    /// When something can be sent, if nothing else happens.
-    pub(in super::super) fn wake_at(&self) -> Option<Millis> {
-        self.wait.map(|wait| wait.until)
-    }
-
-    /// Whether a rate limit of the server holds edits back.
-    pub(in super::super) fn is_limited(&self) -> bool {
-        self.wait.is_some_and(|wait| wait.is_limited)
     }
 
     /// Whether all edits are settled or wait for a person.

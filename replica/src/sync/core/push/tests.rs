@@ -1,17 +1,15 @@
 //! The push alone: the table of states, and which requests may be in flight.
 
 mod bulk;
-mod refused_key;
 mod retry;
 
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
-use super::super::arrows;
 use super::super::backoff::Backoff;
 use super::super::clock::Millis;
 use super::super::outcome::{EditResponse, Failure, Refusal};
-use super::super::tests::refusal;
+use super::super::tests::{arrows, refusal};
 use super::*;
 use crate::model::WriteOutcome;
 
@@ -44,7 +42,7 @@ impl Scene {
     }
 
     fn wake_at(&self) -> Millis {
-        self.push.wake_at().expect("a timer")
+        self.push.wait.expect("a timer").until
     }
 }
 
@@ -243,4 +241,31 @@ fn taken_value_is_rejected_with_the_servers_sentence() {
     let taken = Refusal { message: message.clone(), problem: problem.clone(), ..refusal(409, "already_exists") };
     let actions = sending(&[1]).handle(1, refused(1, taken));
     assert_eq!(outcomes(&actions), [(1, WriteOutcome::Rejected { reason: message, problem })]);
+}
+
+#[test]
+fn missing_scope_affects_one_collection() {
+    let mut scene = sending(&[1, 2, 3]);
+    assert_eq!(sent(&scene.handle(1, key_refused(1, "insufficient_scope"))), [3]);
+    scene.handle(1, accepted(2));
+    scene.handle(1, accepted(3));
+    assert!(scene.push.key_refusal.is_some(), "another collection proves nothing");
+    // Another edit of the collection waits too.
+    assert!(sent(&scene.handle(2, planned(&[1, 4]))).is_empty());
+    let at = scene.wake_at();
+    assert_eq!(sent(&scene.timer(at)), [1, 4]);
+    scene.handle(at, key_refused(1, "insufficient_scope"));
+    scene.handle(at, accepted(4));
+    assert_eq!(scene.push.key_refusal, None, "the scope is back");
+    scene.handle(at, key_refused(1, "insufficient_scope"));
+    scene.handle(at, planned(&[3]));
+    assert_eq!(scene.push.key_refusal, None, "no edit needs the scope");
+}
+
+#[test]
+fn refused_key_holds_all_edits() {
+    let mut scene = sending(&[1, 2, 3]);
+    assert!(sent(&scene.handle(1, key_refused(1, "plan_required"))).is_empty());
+    assert_eq!((scene.wake_at(), scene.push.key_refusal.as_deref()), (60_001, Some("plan_required")));
+    assert_eq!(sent(&scene.timer(60_001)), [3]);
 }

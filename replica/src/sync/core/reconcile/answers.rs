@@ -5,10 +5,10 @@ use hearth_contract::problem::ProblemType;
 use super::super::action::{Action, Request};
 use super::super::backoff::KEY_RETRY;
 use super::super::outcome::Failure;
-use super::super::turn::{Fact, Turn};
+use super::super::turn::{Fact, Feed, Turn};
+use super::Answer;
 use super::state::{Reconciler, Running, Wait};
-use super::steps::{first_collection, is_list, list_before_sweep, restarted, step_after, step_after_sweep};
-use super::{Answer, Feed};
+use super::steps::{first_collection, list_before_sweep, restarted, step_after, step_after_sweep};
 use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome};
 
 impl Reconciler {
@@ -75,7 +75,7 @@ impl Reconciler {
         if found.next_cursor.is_none() {
             running.restarts = 0;
         }
-        if is_list(&next_step) {
+        if let ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } | ReconcileStep::Deletions { .. } = next_step {
             // The next page does not depend on the saved answer, so the request leaves before the save.
             self.proceed(turn, feed);
         }

@@ -85,11 +85,6 @@ pub(super) fn restarted(step: &ReconcileStep) -> ReconcileStep {
     }
 }
 
-/// Whether the step reads a list.
-pub(super) fn is_list(step: &ReconcileStep) -> bool {
-    matches!(step, ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } | ReconcileStep::Deletions { .. })
-}
-
 /// The step that lists the changes of a collection from the first page on.
 fn first_changes(kind: Kind) -> ReconcileStep {
     ReconcileStep::Changes { kind, cursor: None }

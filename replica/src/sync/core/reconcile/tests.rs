@@ -4,10 +4,9 @@
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
-use super::super::arrows;
 use super::super::backoff::Backoff;
 use super::super::outcome::Refusal;
-use super::super::tests::{identity, refusal};
+use super::super::tests::{arrows, identity, refusal};
 use super::*;
 use crate::model::ReconcileQuery;
 

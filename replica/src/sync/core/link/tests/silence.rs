@@ -36,15 +36,6 @@ fn held_back() -> Scene {
 }
 
 #[test]
-fn keepalives_prevent_checks() {
-    let mut scene = live();
-    for beat in 0..4 {
-        assert_eq!(scene.wake_at(), beat * 15_000 + 20_000);
-        scene.handle(beat * 15_000 + 15_000, stream(StreamEvent::Active));
-    }
-}
-
-#[test]
 fn silent_stream_is_checked_and_kept() {
     let mut scene = live();
     assert_eq!(scene.wake_at(), 20_000);
@@ -269,11 +260,4 @@ fn unanswered_check_is_a_lost_contact() {
     assert_eq!(scene.wake_at(), 40_010);
     scene.handle(21_000, stream(StreamEvent::Active));
     assert_eq!(scene.wake_at(), 41_000);
-}
-
-#[test]
-fn suspended_process_begins_with_a_new_stream() {
-    let mut scene = live();
-    let actions = scene.timer(3_600_000);
-    assert_eq!((greets(&actions), polls(&actions)), (true, 0), "{actions:?}");
 }

@@ -29,47 +29,27 @@ fn until_next_stream(scene: &mut Scene, mut now: Millis, mut actions: Vec<Action
 }
 
 #[test]
-fn cut_stream_is_opened_again_within_a_second() {
-    for head_came in [true, false] {
-        let mut scene = opened(Until::Stopped);
-        if head_came {
-            scene.handle(0, ready(9));
-        }
-        let actions = scene.handle(60_000, cut());
-        assert_eq!((polls(&actions), scene.is_down()), (0, true));
-        let (again, polls) = until_next_stream(&mut scene, 60_000, actions);
-        assert!(again < 60_000 + BACKOFF_FIRST && polls == 0, "{again}, {polls} polls");
-    }
-}
-
-#[test]
-fn stream_refused_once_is_opened_again() {
-    let inputs = [page(504), page(404), page(403), refusal(429, "rate_limited"), refusal(503, "unavailable")];
-    for input in inputs.map(stream_refused).into_iter().chain([cut()]) {
+fn failed_stream_is_opened_again_within_a_second() {
+    let refusals = [page(504), page(404), page(403), refusal(429, "rate_limited"), refusal(503, "unavailable")];
+    for input in refusals.map(stream_refused).into_iter().chain([cut()]) {
         let mut scene = started(Until::Stopped);
         let actions = scene.handle(0, input);
+        assert!(scene.is_down());
         let (again, polls) = until_next_stream(&mut scene, 0, actions);
         assert!(again < BACKOFF_FIRST && polls == 0, "{again}, {polls} polls");
     }
     let mut scene = started(Until::Stopped);
     let actions = scene.handle(0, too_many(3_000));
     assert_eq!(until_next_stream(&mut scene, 0, actions), (3_000, 0), "Retry-After is the least");
-}
-
-#[test]
-fn three_cuts_do_not_lead_to_polls() {
-    let mut scene = opened(Until::Stopped);
-    let mut now = 0;
+    // Three cuts in a row do not lead to polls.
+    let (mut scene, mut now, mut polls) = (live(), 0, 0);
     for _ in 0..3 {
-        scene.handle(now, ready(9));
         let actions = scene.handle(now, cut());
-        let polls;
         (now, polls) = until_next_stream(&mut scene, now, actions);
-        assert_eq!(polls, 0);
         scene.handle(now, stream(StreamEvent::Opened));
+        scene.handle(now, ready(9));
     }
-    assert!(now < 3_500, "{now}");
-    scene.handle(now, ready(9));
+    assert!(now < 3_500 && polls == 0, "{now}, {polls} polls");
     assert!(scene.brought() == Some(Transport::Stream) && scene.link.is_current());
 }
 

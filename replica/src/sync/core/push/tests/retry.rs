@@ -4,21 +4,6 @@ use super::super::super::backoff::BACKOFF_FIRST;
 use super::*;
 
 #[test]
-fn edit_with_500_does_not_stop_others() {
-    let mut scene = sending(&[1, 2, 3]);
-    let actions = scene.handle(1, refused(1, refusal(500, "internal_error")));
-    assert_eq!(sent(&actions), [3]);
-    scene.handle(1, accepted(2));
-    scene.handle(1, planned(&[1, 3]));
-    let actions = scene.handle(1, accepted(3));
-    assert!(actions.contains(&Action::PlanEdits), "edits behind these may be sent");
-    scene.handle(1, planned(&[1]));
-    let at = scene.wake_at();
-    assert!(at > 1);
-    assert_eq!(sent(&scene.timer(at)), [1]);
-}
-
-#[test]
 fn edit_without_answer_does_not_stop_others() {
     let mut scene = sending(&[1, 2, 3]);
     scene.handle(1, no_answer(&[1]));

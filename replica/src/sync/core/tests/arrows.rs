@@ -3,17 +3,15 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::action::Action;
-use super::backoff::Backoff;
-use super::clock::Millis;
-use super::turn::Turn;
+use super::super::turn::Turn;
+use super::super::{Action, Backoff, Millis};
 
 /// When the inputs arrive.
 const NOW: Millis = 1;
 
 /// Gives each input to each state. `source`: the text of the machine's file. `base` makes a machine in a state that no row leads
 /// to; the other states are reached by the rows. `give` gives an input to the machine, and `state_of` names its state.
-pub(super) fn walk<M>(
+pub(in super::super) fn walk<M>(
     source: &'static str,
     base: impl Fn(&str) -> Option<M>,
     give: impl Fn(&mut M, &mut Turn, &str),
