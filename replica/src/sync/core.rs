@@ -69,14 +69,8 @@ pub(crate) struct Core {
 impl Core {
     /// A core with the goal `until`. `seed` spreads the retry times of many replicas.
     pub(crate) fn new(until: Until, seed: u64) -> Core {
-        Core {
-            until,
-            link: Link::new(until),
-            push: Push::default(),
-            reconciler: Reconciler::default(),
-            backoff: Backoff::new(seed),
-            shown: None,
-        }
+        let (link, backoff) = (Link::new(until), Backoff::new(seed));
+        Core { until, link, push: Push::default(), reconciler: Reconciler::default(), backoff, shown: None }
     }
 
     /// When the link needs [`LinkInput::Timer`], if nothing else happens. None: no timer is needed.

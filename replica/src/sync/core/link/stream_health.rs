@@ -207,25 +207,10 @@ mod tests {
         stream.on_key_change();
         assert!(stream.next_at.is_some_and(|at| at < 0));
         assert!(failed(&mut open(true), 0, 1, None), "a person waits for a single run");
-    }
-
-    #[test]
-    fn trials_follow_less_often() {
-        let mut stream = open(false);
-        let mut pauses = Vec::new();
-        for trial in 0..7 {
-            match trial {
-                2 => assert!(failed(&mut stream, 0, 400, None), "polls go on after a failed trial"),
-                _ => stream.on_finding(0),
-            }
-            pauses.extend(stream.next_at);
-            stream.on_request(0);
-        }
-        assert_eq!(pauses, [30_000, 60_000, 120_000, 300_000, 600_000, 600_000, 600_000]);
+        stream.on_finding(20_000);
         stream.end_pause();
-        assert_eq!(stream.next_at, Some(600_000), "a person cannot end a finding");
-        let mut single_run = open(true);
-        single_run.on_finding(0);
-        assert_eq!(single_run.next_at, None);
+        assert_eq!(stream.next_at, Some(50_000), "a person cannot end a finding");
+        assert!(failed(&mut stream, 50_000, 400, None), "polls go on after a failed trial");
+        assert_eq!(stream.next_at, Some(110_000));
     }
 }

@@ -50,11 +50,9 @@ impl RetryState {
     pub(super) fn on_failure(&mut self, edits: &[i64], is_forbidden: bool, not_before: Millis, all_not_before: Millis) {
         let Some(first) = edits.first().copied() else { return };
         let failures = self.failures(edits);
-        if failures > 0 {
-            if self.last.replace(first).is_some_and(|last| last != first) {
-                self.repeated_failures += 1;
-                self.not_before = Some(all_not_before);
-            }
+        if failures > 0 && self.last.replace(first).is_some_and(|last| last != first) {
+            self.repeated_failures += 1;
+            self.not_before = Some(all_not_before);
         }
         let forbidden = if is_forbidden { self.forbidden(edits) + 1 } else { 0 };
         self.attempts.insert(first, Attempts { failures: failures + 1, forbidden, not_before: Some(not_before) });
