@@ -3,7 +3,7 @@
 use hearth_contract::schema::Kind;
 
 use super::super::clock::Millis;
-use super::state::{Push, Wait};
+use super::state::{Delay, Push};
 use crate::model::ReadyEdits;
 
 /// Operations of a bulk call (contract 7).
@@ -19,7 +19,7 @@ pub(super) enum Choice {
     /// Send these entries of [`Push::ready`], given by index, in one request.
     Send(Vec<usize>),
     /// Nothing can be sent now.
-    Wait(Wait),
+    Wait(Delay),
     /// No edit is ready.
     Nothing,
 }
@@ -59,7 +59,7 @@ impl Push {
                 waits_for_bulk = Some(first.kind);
             }
         }
-        soonest.map_or(Choice::Nothing, |until| Choice::Wait(Wait { until, is_limited }))
+        soonest.map_or(Choice::Nothing, |until| Choice::Wait(Delay { until, is_limited }))
     }
 
     /// True when a bulk call may contain the edits now.

@@ -36,7 +36,7 @@ pub(super) enum Planning {
 
 /// Why nothing is sent although edits are ready.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Wait {
+pub(in super::super) struct Delay {
     pub(in super::super) until: Millis,
     /// A rate limit of the server holds edits back.
     pub(in super::super) is_limited: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Push {
     pub(super) writes: RateLimiter,
     pub(super) bulk: RateLimiter,
     /// What the edits wait for. None: for nothing that a timer ends.
-    pub(in super::super) wait: Option<Wait>,
+    pub(in super::super) wait: Option<Delay>,
 }
 
 impl Push {
