@@ -158,7 +158,7 @@ pub async fn text(call: Call) -> Result<Reply, Refusal> {
     };
     let pages = tokio::task::spawn_blocking(move || {
         let reading: Reading = serde_json::from_str(&reading).ok()?;
-        let pages = reading.pages.iter().map(|page| json!({ "text": page.text() })).collect::<Vec<_>>();
+        let pages = reading.texts().map(|text| json!({ "text": text })).collect::<Vec<_>>();
         Some(json!({ "pages": pages }).to_string())
     });
     let pages = pages.await.map_err(|_| StoreError::Panicked)?;

@@ -11,16 +11,17 @@ use hearth_reader::reading::{Code, Reading};
 use serde_json::{Map, Value, json};
 
 use super::matches;
-use super::process::text;
 use crate::store::captures::{Capture, Purpose};
 use crate::store::readings::{self, Failure, FailureCode, State};
 use crate::store::record_keys::{self, RecordKey};
 use crate::store::records;
 use crate::store::stored_files::{self, FileHash};
-use crate::store::{HomeNumber, StoreError, Tx, homes};
+use crate::store::{HomeNumber, StoreError, Tx, field_values, homes};
 
 /// Characters of the text of a file among the facts of a job.
 const FACT_TEXT_MAX: usize = 4000;
+/// Bytes of these characters, at most.
+const FACT_BYTES_MAX: usize = 4 * FACT_TEXT_MAX;
 /// Codes of a file among the facts of a job.
 const FACT_CODES_MAX: usize = 50;
 /// Records of the home with one value of a key that drafts compare with.
@@ -38,7 +39,8 @@ pub(super) fn draft(
     for hash in &job.files {
         match look_at(tx, job.home, hash)? {
             Ok((reading, fact)) => {
-                files.push(FileReading { sha256: hash.as_str().to_owned(), name: None, reading });
+                let name = file_name(tx, job.home, hash)?;
+                files.push(FileReading { sha256: hash.as_str().to_owned(), name, reading });
                 facts.push(fact);
             }
             Err(why) => {
@@ -72,8 +74,9 @@ fn look_at(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Result<(Rea
         Some(State::Failed(failure)) => return Ok(Err(failure)),
         Some(State::Waiting) | None => return Ok(Err(gone())),
     };
-    let reading: Reading = serde_json::from_str(&stored)
+    let mut reading: Reading = serde_json::from_str(&stored)
         .map_err(|_| StoreError::Corrupt(format!("the reading of the file {}", hash.as_str())))?;
+    drop(stored);
     let media = stored_files::find(tx, home, hash)?.map(|file| file.content_type);
     let fact = json!({
         "file": hash.as_str(),
@@ -82,10 +85,19 @@ fn look_at(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Result<(Rea
         "text_source": reading.text_source,
         "taken_on": reading.taken_on,
         "codes": reading.codes.iter().take(FACT_CODES_MAX).map(code_json).collect::<Vec<_>>(),
-        "text": text(&reading).chars().take(FACT_TEXT_MAX).collect::<String>(),
+        "text": reading.beginning(FACT_BYTES_MAX).chars().take(FACT_TEXT_MAX).collect::<String>(),
         "error": null,
     });
+    // Drafts are made of words with places. The readings of all files of the job are in memory at once.
+    reading.rest = Vec::new();
     Ok(Ok((reading, fact)))
+}
+
+/// The name of a file, as the first of its documents states it. The bytes alone have none.
+fn file_name(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Option<String>, StoreError> {
+    let document = field_values::documents_of(tx, home, hash, 0, 1)?.pop();
+    let record = document.and_then(|(_, json)| Record::from_json(Kind::Document, &json));
+    Ok(record.and_then(|record| Some(record.fields.get("file_name")?.as_str()?.to_owned())))
 }
 
 /// The facts of a file that was not read.
