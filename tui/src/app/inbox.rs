@@ -76,7 +76,7 @@ impl App {
                 let wish = inbox.acceptance().zip(inbox.current());
                 let write = wish.map(|(wish, capture)| Write::Accept {
                     capture: capture.id.clone(),
-                    title: capture.title(),
+                    title: inbox.title().unwrap_or_else(|| capture.title()),
                     wish: Box::new(wish),
                 });
                 return write.map(Effect::Write).into_iter().collect();

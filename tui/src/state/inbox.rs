@@ -123,6 +123,13 @@ impl Inbox {
         resource.fields.iter().filter_map(|field| Some((field.name, value(field)?))).collect()
     }
 
+    /// The title of the shown draft, as it is taken. None: it has none.
+    pub fn title(&self) -> Option<String> {
+        let title = resource(self.draft()?.kind).title;
+        let value = self.fields().into_iter().find(|(name, _)| *name == title)?.1;
+        value.as_str().map(str::to_owned)
+    }
+
     /// The field under the cursor.
     fn field(&self) -> Option<&'static Field> {
         let name = self.fields().get(self.open.as_ref()?.selected)?.0;

@@ -41,6 +41,7 @@ fn draw_list(app: &App, inbox: &Inbox, now: Now, theme: &Theme, frame: &mut Fram
     let heading = match (inbox.is_loaded, inbox.captures.len(), ready) {
         (false, ..) => String::new(),
         (true, 0, _) => "No drafts wait. hearth-replica capture PHOTO makes some.".to_owned(),
+        (true, _, 0) => "No drafts wait for your decision".to_owned(),
         (true, _, 1) => "1 capture waits for your decision".to_owned(),
         (true, _, ready) => format!("{ready} captures wait for your decision"),
     };
@@ -156,16 +157,18 @@ fn draw_below(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame
     let (Some(draft), name) = (inbox.draft(), inbox.fields().get(open.selected).map(|(name, _)| *name)) else { return };
     let key = |action| app.setup.keys.key_of(Context::Inbox, action).unwrap_or("?");
     let advice = format!(
-        "{} accepts what is marked, {} leaves a field out, {} types another value.",
+        "{} accepts, {} leaves a field out, {} types another value.",
         key(Action::Save),
         key(Action::Mark),
         key(Action::Typed)
     );
-    let last = match &open.fault {
-        Some(fault) => (format!("{} {fault}", Sign::Fault.text(app.setup.ascii)), Tone::Alarm),
-        None => (advice, Tone::Quiet),
+    let why = (name.map(|name| why(inbox, name)).unwrap_or_default(), Tone::Plain);
+    let fault =
+        open.fault.as_ref().map(|fault| (format!("{} {fault}", Sign::Fault.text(app.setup.ascii)), Tone::Alarm));
+    let texts = match (&open.typing, fault) {
+        (Some(_), fault) => vec![fault.unwrap_or(why)],
+        (None, fault) => vec![why, fault.unwrap_or((advice, Tone::Quiet))],
     };
-    let full = name.map(|name| why(inbox, name)).unwrap_or_default();
     let mut lines = rows(area).skip(1);
     if let Some(line) = &open.typing {
         let Some(row) = lines.next() else { return };
@@ -175,7 +178,6 @@ fn draw_below(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame
         frame.render_widget(Span::styled(prompt, theme.accent()), row);
         draw_input(line, Style::new(), frame, Rect { x: row.x + used, width: row.width - used, ..row });
     }
-    let texts = [(full, Tone::Plain)].into_iter().filter(|_| open.typing.is_none()).chain([last]);
     for (row, (text, tone)) in lines.zip(texts) {
         let text = fit(&text, row.width.into(), cut);
         frame.render_widget(Span::styled(text, theme.tone(tone)), row);

@@ -43,9 +43,9 @@ fn draft_is_accepted_with_a_typed_value() {
     press(&mut app, "n");
     hears(&mut app, Answer::Captures(Ok(vec![capture(CaptureState::Ready)])));
     keys(&mut app, &["j", "space"]);
-    let Write::Accept { capture, wish, .. } = change(press(&mut app, "ctrl-s")) else { panic!("no acceptance") };
+    let Write::Accept { capture, title, wish } = change(press(&mut app, "ctrl-s")) else { panic!("no acceptance") };
     assert_eq!((capture.as_str(), json!(wish.taken.set)), ("c1", json!({ "name": "Drill q" })));
-    assert_eq!(wish.taken.only, Some(vec!["name".to_owned()]));
+    assert_eq!((title.as_str(), wish.taken.only), ("Drill q", Some(vec!["name".to_owned()])));
 }
 
 #[test]
