@@ -1,6 +1,7 @@
 //! The test suites, in one binary. Only `simulation.rs` has a binary of its own.
 //!
 //! - [`http`]: the API over HTTP, by the sections of the contract.
+//! - [`captures`]: photos and papers that become drafts, and records.
 //! - [`citations`]: each citation of the contract names a section of `docs/contract.md`.
 //! - [`operating`]: the operator's commands of the built server program.
 //! - [`console_access`]: who is let into the console after a kill and after a restore.
@@ -21,6 +22,7 @@
 //! - [`tidy`]: rules of the code that the compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
+mod captures;
 mod citations;
 mod console_access;
 mod crash;
