@@ -21,9 +21,23 @@ pub struct Reading {
     /// Scanned pages that were not read because the time was over. Their pages are without lines.
     #[serde(default)]
     pub unread_pages: usize,
-    /// The text of each page behind its lines, where the places of further words were let go. Empty: all places are kept.
-    #[serde(default)]
+    /// The text of each page behind its lines, where the places of further words were let go. Empty: all places are kept, or the
+    /// reading was parsed without it: it may be much larger than all else. [`Reading::with_rest`] parses it too.
+    #[serde(default, skip_deserializing)]
     pub rest: Vec<String>,
+    /// The beginning of `rest`, at most [`MORE_BYTES_MAX`] bytes.
+    #[serde(default)]
+    pub more: String,
+}
+
+/// Bytes of `more` of a [`Reading`]: more than an index takes of a text.
+const MORE_BYTES_MAX: usize = 64 << 10;
+
+/// The text of a reading whose places were let go.
+#[derive(Deserialize)]
+struct Rest {
+    #[serde(default)]
+    rest: Vec<String>,
 }
 
 /// Where the text of a file comes from.
@@ -191,6 +205,13 @@ impl Area {
 }
 
 impl Reading {
+    /// Parses a reading with all of its text. Error: the JSON is malformed.
+    pub fn with_rest(json: &[u8]) -> Result<Reading, serde_json::Error> {
+        let reading: Reading = serde_json::from_slice(json)?;
+        let Rest { rest } = serde_json::from_slice(json)?;
+        Ok(Reading { rest, ..reading })
+    }
+
     /// The text of each page.
     pub fn texts(&self) -> impl Iterator<Item = String> {
         self.pages.iter().enumerate().map(|(at, page)| {
@@ -200,38 +221,42 @@ impl Reading {
         })
     }
 
-    /// The text of all pages as far as about this number of bytes.
+    /// The text of all pages as far as it is known without `rest`, at most this number of bytes.
     pub fn beginning(&self, bytes_max: usize) -> String {
         let mut text = String::new();
-        for (at, page) in self.pages.iter().enumerate() {
-            let lines = page.lines.iter().map(Line::text);
-            let rest = self.rest.get(at).into_iter().flat_map(|rest| rest.lines()).map(str::to_owned);
-            for line in lines.chain(rest) {
-                if text.len() >= bytes_max {
-                    break;
-                }
-                text += &line;
-                text.push('\n');
+        for line in self.pages.iter().flat_map(|page| &page.lines) {
+            if text.len() >= bytes_max {
+                break;
             }
+            text += &line.text();
+            text.push('\n');
         }
+        text += &self.more;
         text.truncate(text.floor_char_boundary(bytes_max.min(text.trim_end().len())));
         text
     }
 
-    /// Lets go of the places of all lines after the first `words_max` words. Their text stays.
-    pub fn limit_places(&mut self, words_max: usize) {
-        let mut left = words_max;
+    /// Lets go of the places of all lines behind the first words: at most so many words, and so many bytes. Their text stays.
+    pub fn limit_places(&mut self, words_max: usize, bytes_max: usize) {
+        let (mut words, mut bytes) = (words_max, bytes_max);
         let mut rest = Vec::new();
         for page in &mut self.pages {
             let kept = page.lines.iter().take_while(|line| {
-                let fits = line.words.len() <= left;
-                left = if fits { left - line.words.len() } else { 0 };
+                let length: usize = line.words.iter().map(|word| word.text.len()).sum();
+                let fits = line.words.len() <= words && length <= bytes;
+                (words, bytes) = if fits { (words - line.words.len(), bytes - length) } else { (0, 0) };
                 fits
             });
             let kept = kept.count();
             rest.push(page.lines.drain(kept..).map(|line| line.text()).collect::<Vec<_>>().join("\n"));
         }
-        if rest.iter().any(|text| !text.is_empty()) {
+        let texts = rest.iter().filter(|text| !text.is_empty());
+        for text in texts {
+            let room = MORE_BYTES_MAX.saturating_sub(self.more.len());
+            self.more += &text[..text.floor_char_boundary(room)];
+            self.more.push('\n');
+        }
+        if !self.more.is_empty() {
             self.rest = rest;
         }
     }
@@ -288,13 +313,20 @@ mod tests {
     #[test]
     fn text_stays_without_its_places() {
         let whole = Reading { pages: vec![page(&["a b", "c d", "e"]), page(&["f"])], ..Reading::default() };
+        // Each word has one letter.
         for (words, lines) in [(0, [0, 0]), (2, [1, 0]), (3, [1, 0]), (5, [3, 0]), (6, [3, 1])] {
             let mut short = whole.clone();
-            short.limit_places(words);
+            short.limit_places(words, 100);
             let kept: Vec<usize> = short.pages.iter().map(|page| page.lines.len()).collect();
             assert_eq!((kept, short.texts().collect::<Vec<_>>()), (lines.to_vec(), whole.texts().collect()), "{words}");
             assert_eq!((short.beginning(9), short.beginning(5)), ("a b\nc d\ne".to_owned(), "a b\nc".to_owned()));
             assert_eq!(short.beginning(100), "a b\nc d\ne\nf");
+            let json = serde_json::to_vec(&short).unwrap();
+            assert_eq!(Reading::with_rest(&json).unwrap(), short);
+            assert!(serde_json::from_slice::<Reading>(&json).unwrap().rest.is_empty());
+            let mut long = whole.clone();
+            long.limit_places(100, words);
+            assert_eq!(long, short, "letters count as words do");
         }
     }
 }

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-const { URL: base, LINK: link, LIVE: key, PLATE: plate, HAS_MODELS: hasModels, SHOTS: shots } = process.env;
+const { URL: base, LINK: link, LIVE: key, PLATE: plate, INVOICE: invoice, HAS_MODELS: hasModels, SHOTS: shots } = process.env;
 const CODE = "4006381333931";
 const READ_MAX = 90_000; // milliseconds
 const ATTEMPTS_MAX = 3;
@@ -120,7 +120,7 @@ const tabTo = async (selector) => {
   assert.fail(`${selector} is not reached by the tabulator key on ${plain.url()}`);
 };
 await plain.goto(`${base}/home/read`);
-await plain.getByLabel("Or choose photos or PDF").setInputFiles({ name: "plate.txt", mimeType: "text/plain", buffer: Buffer.from("Dyson\nVacuum cleaner\nModel: V11\nSerial No: 48X503456") });
+await plain.getByLabel("Or choose photos or PDF").setInputFiles(invoice);
 await tabTo("form button");
 await plain.keyboard.press("Enter");
 await plain.waitForURL(/\/home\/captures\//);
@@ -131,13 +131,13 @@ for (const until = Date.now() + READ_MAX; await plain.getByRole("link", { name: 
 }
 await tabTo('input[name="item.name"]');
 await plain.keyboard.press("Control+A");
-await plain.keyboard.type("Cleaner");
-await tabTo('input[name="take"][value="item.serial_number"]');
-if (await plain.locator('input[name="take"][value="item.serial_number"]').isChecked()) await plain.keyboard.press("Space");
+await plain.keyboard.type("Dishwasher");
+await tabTo('input[name="take"][value="item.barcode"]');
+if (await plain.locator('input[name="take"][value="item.barcode"]').isChecked()) await plain.keyboard.press("Space");
 await tabTo("form button.main");
 await plain.keyboard.press("Enter");
 await plain.waitForURL(/said=added/);
-assert.equal(await plain.getByRole("heading", { level: 1 }).innerText(), "Cleaner");
-const cleaner = (await (await fetch(`${base}/v1/inventory?limit=100`, { headers })).json()).data.find((item) => item.name === "Cleaner");
-assert.deepEqual([cleaner.model, cleaner.serial_number], ["V11", null], "only what is marked is stored");
+assert.equal(await plain.getByRole("heading", { level: 1 }).innerText(), "Dishwasher");
+const dishwasher = (await (await fetch(`${base}/v1/inventory?limit=100`, { headers })).json()).data.find((item) => item.name === "Dishwasher");
+assert.deepEqual([dishwasher.purchase_price, dishwasher.barcode], ["891.31", null], "only what is marked is stored");
 await browser.close();

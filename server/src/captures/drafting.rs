@@ -20,8 +20,8 @@ use crate::store::{HomeNumber, StoreError, Tx, field_values, homes};
 
 /// Characters of the text of a file among the facts of a job.
 const FACT_TEXT_MAX: usize = 4000;
-/// Bytes of these characters, at most.
-const FACT_BYTES_MAX: usize = 4 * FACT_TEXT_MAX;
+/// Characters of the words that were read for a value, at most.
+const EVIDENCE_TEXT_MAX: usize = 500;
 /// Codes of a file among the facts of a job.
 const FACT_CODES_MAX: usize = 50;
 /// Records of the home with one value of a key that drafts compare with.
@@ -74,7 +74,8 @@ fn look_at(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Result<(Rea
         Some(State::Failed(failure)) => return Ok(Err(failure)),
         Some(State::Waiting) | None => return Ok(Err(gone())),
     };
-    let mut reading: Reading = serde_json::from_str(&stored)
+    // Without the text behind the words with places, which drafts do not need: the files of a job are in memory at once.
+    let reading: Reading = serde_json::from_str(&stored)
         .map_err(|_| StoreError::Corrupt(format!("the reading of the file {}", hash.as_str())))?;
     drop(stored);
     let media = stored_files::find(tx, home, hash)?.map(|file| file.content_type);
@@ -85,11 +86,9 @@ fn look_at(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Result<(Rea
         "text_source": reading.text_source,
         "taken_on": reading.taken_on,
         "codes": reading.codes.iter().take(FACT_CODES_MAX).map(code_json).collect::<Vec<_>>(),
-        "text": reading.beginning(FACT_BYTES_MAX).chars().take(FACT_TEXT_MAX).collect::<String>(),
+        "text": readings::beginning(tx, home, hash)?.chars().take(FACT_TEXT_MAX).collect::<String>(),
         "error": null,
     });
-    // Drafts are made of words with places. The readings of all files of the job are in memory at once.
-    reading.rest = Vec::new();
     Ok(Ok((reading, fact)))
 }
 
@@ -166,6 +165,13 @@ fn known_record(kind: Kind, json: &str) -> Option<KnownRecord> {
 fn shown(tx: &Tx<'_>, job: &Capture, files: &[FileReading], draft: Draft) -> Result<Value, StoreError> {
     let Draft { name, kind: word, id, fields, mut evidence } = draft;
     let kind = Kind::parse(&word).ok_or_else(|| StoreError::Corrupt(format!("a draft of the kind {word}")))?;
+    for found in evidence.values_mut() {
+        // A word of a file may be as long as the file.
+        if let Some((end, _)) = found.text.char_indices().nth(EVIDENCE_TEXT_MAX) {
+            found.text.truncate(end);
+        }
+        found.rivals.retain(|rival| rival.as_str().is_none_or(|text| text.len() <= EVIDENCE_TEXT_MAX));
+    }
     let mut checked = Map::new();
     for (name, value) in fields {
         let value = resource(kind).field(&name).and_then(|field| check_field(field, Intent::Patch, &value).ok());

@@ -21,7 +21,7 @@ use crate::store::readings::{Failure, FailureCode, Outcome};
 /// Bytes of a reading as JSON, at most: 2 MB of text, the places of some thousand words, and room for signs that JSON escapes.
 const READING_BYTES_MAX: u64 = 5 << 20;
 /// Bytes of the text of a file of which the index takes its words.
-const SEARCHED_MAX: usize = 256 << 10;
+const SEARCHED_MAX: usize = 128 << 10;
 /// Bytes of the text of a file in which a snippet may stand.
 const BEGINNING_MAX: usize = 16 << 10;
 /// Characters of the sentence of a refusal that are shown.
