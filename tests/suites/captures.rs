@@ -37,6 +37,22 @@ fn settled(device: &Device) -> Vec<Value> {
     all
 }
 
+/// Syncs until the captures of a replica are in these states. A look at the server's list may fail on a slow machine.
+fn sync_until(device: &Device, expected: &[&str]) -> Vec<Value> {
+    wait_until(&format!("the captures are {expected:?}"), || {
+        device.sync();
+        states(device.json(&["captures"]).as_array().unwrap()) == expected
+    });
+    settled(device)
+}
+
+/// Syncs until the server knows every edit and every decision.
+fn sync_all(device: &Device) {
+    wait_until("the server knows all", || {
+        device.sync() == 0 && device.count("edits") + device.count("captures WHERE unsent = 1") == 0
+    });
+}
+
 fn id(value: &Value) -> &str {
     value["id"].as_str().unwrap()
 }
@@ -71,11 +87,10 @@ async fn photo_taken_offline_becomes_an_item_everywhere() {
     let item = capture["drafts"].as_array().unwrap().iter().find(|draft| draft["type"] == "inventory").unwrap();
     assert_eq!(item["fields"]["serial_number"], "485030123456", "{item}");
     // Another device sees the same drafts.
-    assert_eq!(second.sync(), 0);
-    assert_eq!(settled(&second)[0]["drafts"], capture["drafts"]);
+    assert_eq!(sync_until(&second, &["ready"])[0]["drafts"], capture["drafts"]);
 
     let accepted = first.json(&["accept", id(&capture), "--set", "model=WAN28233", "--set", "quantity=2"]);
-    assert_eq!((first.sync(), first.count("edits")), (0, 0));
+    sync_all(&first);
     let on_server = client.list_all("/v1/inventory").await.remove(0);
     assert_eq!(id(&on_server), id(&accepted));
     assert_eq!(
@@ -91,8 +106,7 @@ async fn photo_taken_offline_becomes_an_item_everywhere() {
     assert_eq!((&job["status"], &job["accepted"]["id"]), (&json!("accepted"), &on_server["id"]));
 
     // The other replica has the item, its files, and what was read in them, also when the server is gone.
-    assert_eq!(second.sync(), 0);
-    assert_eq!(settled(&second)[0]["state"], "accepted");
+    sync_until(&second, &["accepted"]);
     second.run_ok(&["files", "fetch", "--all"]);
     drop(second.json(&["captures"]));
     let found = client.list_all("/v1/search?q=frobnicator").await;
@@ -137,8 +151,7 @@ async fn file_that_cannot_be_read_is_tried_again_or_accepted_by_hand() {
 
     let again = device.json(&["captures", "retry", id(failed)]);
     assert_eq!((&again["state"], &again["files"]), (&json!("waiting"), &failed["files"]));
-    assert_eq!(device.sync(), 0);
-    assert_eq!(states(&settled(&device)), ["discarded", "failed", "ready"]);
+    sync_until(&device, &["discarded", "failed", "ready"]);
     let statuses = jobs(&client).await;
     let of = |status: &str| statuses.iter().filter(|job| job["status"] == status).count();
     assert_eq!([of("failed"), of("discarded"), of("ready")], [1, 1, 1], "{statuses:?}");
@@ -146,7 +159,7 @@ async fn file_that_cannot_be_read_is_tried_again_or_accepted_by_hand() {
     let (code, text) = device.run_text(&["accept", id(&again)]);
     assert!(code != 0 && text.contains("name"), "{text}");
     device.run_ok(&["accept", id(&again), "--set", "name=Boiler"]);
-    assert_eq!(device.sync(), 0);
+    sync_all(&device);
     assert_eq!(client.list_all("/v1/inventory").await[0]["name"], "Boiler");
     assert_eq!(client.list_all("/v1/documents").await[0]["file_sha256"], failed["files"][0]);
     assert_eq!(jobs(&client).await.iter().filter(|job| job["status"] == "accepted").count(), 1);
@@ -179,7 +192,7 @@ async fn killed_replica_sends_each_capture_once() {
         });
         daemon.kill();
     }
-    assert_eq!((device.sync(), device.count("edits")), (0, 0));
+    sync_all(&device);
     assert_eq!(states(&settled(&device)), ["accepted"; ROUNDS]);
     let on_server = jobs(&client).await;
     assert!(on_server.iter().all(|job| job["status"] == "accepted"), "{on_server:?}");
@@ -198,13 +211,18 @@ async fn two_devices_capture_the_same_paper_on_their_own() {
     let (_server, _) = home.serve(&UNLIMITED);
     devices.iter().for_each(|device| assert_eq!(device.sync(), 0));
     assert_eq!((jobs(&client).await.len(), client.list_all("/v1/files").await.len()), (2, 1));
-    assert_eq!(states(&settled(&devices[0])), ["ready", "ready"]);
     // Each device decides about the capture of the other.
-    let own = settled(&devices[0]).into_iter().find(|capture| capture["server_id"] != capture["id"]).unwrap();
-    let seen = settled(&devices[1]).into_iter().find(|capture| capture["id"] == own["server_id"]).unwrap();
+    let own = sync_until(&devices[0], &["ready", "ready"])
+        .into_iter()
+        .find(|capture| capture["server_id"] != capture["id"])
+        .unwrap();
+    let seen = sync_until(&devices[1], &["ready", "ready"])
+        .into_iter()
+        .find(|capture| capture["id"] == own["server_id"])
+        .unwrap();
     devices[1].run_ok(&["accept", id(&seen)]);
-    assert_eq!((devices[1].sync(), devices[0].sync()), (0, 0));
-    assert_eq!(states(&settled(&devices[0])), ["accepted", "ready"]);
+    sync_all(&devices[1]);
+    sync_until(&devices[0], &["accepted", "ready"]);
     let (code, text) = devices[0].run_text(&["accept", id(&own)]);
     assert!(code != 0 && text.contains("accepted already"), "{text}");
 }
