@@ -57,33 +57,20 @@ CREATE TABLE _sync (
 INSERT INTO _sync (one) VALUES (1);
 
 CREATE TABLE _base (
-    -- The base image: the server's version of every record that has pending edits.
+    -- The base image of every record: the server's version, deleted or not. The row of a record is its base image with its edits.
+    -- A record that the server never had, as far as is known, has none.
     kind             TEXT NOT NULL,
     record_id        TEXT NOT NULL,
-    rev              INTEGER,                     -- NULL: unknown, see _unknown_revs
-    fields           TEXT NOT NULL,               -- JSON object
+    rev              INTEGER,                     -- NULL: unknown, of a history that the server has discarded, or of the time
+                                                  -- before a rebuild. Any version of the server is newer
+    fields           TEXT NOT NULL,               -- JSON object of the fields that are not null
     created_at       TEXT,
     updated_at       TEXT,
     updated_by       TEXT,
     extra            TEXT,
-    deleted          INTEGER NOT NULL DEFAULT 0,  -- 1: deleted on the server at `rev`; the rest is its last version
+    deleted          INTEGER NOT NULL DEFAULT 0,  -- 1: deleted on the server at `rev` or before. The rest is its last version
+                                                  -- while edits need it, else empty. An id is never used again
     reported_missing INTEGER NOT NULL DEFAULT 0,  -- 1: a response said 404, and the feed has not shown the delete yet
-    PRIMARY KEY (kind, record_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE _tombstones (
-    -- Ids of records that were deleted on the server. An id is never used again, and no older image may revive it.
-    kind      TEXT NOT NULL,
-    record_id TEXT NOT NULL,
-    rev       INTEGER NOT NULL,
-    PRIMARY KEY (kind, record_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE _unknown_revs (
-    -- Records that the server has although their rev is NULL: the rev was of a history that the server has discarded, or of
-    -- the time before a rebuild. An entry counts only while the rev is NULL. Empty after a reconcile and after a replay.
-    kind      TEXT NOT NULL,
-    record_id TEXT NOT NULL,
     PRIMARY KEY (kind, record_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -207,16 +194,6 @@ CREATE TABLE _search_rows (
     record_id TEXT NOT NULL,
     UNIQUE (kind, record_id)
 ) STRICT;
-
-CREATE TABLE _synced_rows (
-    -- Every row of the typed tables as the sync last wrote the row. Compared with the rows when triggers or tables of the
-    -- replica were missing: a difference is a change that no trigger has seen. Says nothing about a record with edits, whose
-    -- row is its base image with the edits.
-    kind      TEXT NOT NULL,
-    record_id TEXT NOT NULL,
-    row       TEXT NOT NULL,             -- JSON array: rev, created_at, updated_at, updated_by, extra, then the fields in their order
-    PRIMARY KEY (kind, record_id)
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _found_changes (
     -- Changes that no trigger has seen, and that are too many to become edits before a person agrees. Until then the rows

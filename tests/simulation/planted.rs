@@ -68,7 +68,6 @@ pub const PLANTED: [PlantedCase; 43] = [
         &[EnvironmentFault::Retention, EnvironmentFault::Offline, EnvironmentFault::Delay],
     ),
     case(PlantedFault::OverlayDroppedAtAck, &[]),
-    case(PlantedFault::BaseFromEditedRow, &[EnvironmentFault::InvalidEdit]),
     case(PlantedFault::GateLeftOpen, &[]),
     case(PlantedFault::LiveBeforeCaughtUp, &[EnvironmentFault::Offline]),
     case(PlantedFault::RejectedEditDropped, &[EnvironmentFault::InvalidEdit]),

@@ -107,8 +107,6 @@ struct Run<'a> {
     now: Timestamp,
     /// True when there are edits.
     editing: bool,
-    /// True when a record is known by more than its row: by a base image or a tombstone.
-    has_images: bool,
     position: i64,
     affects_edits: bool,
     confirms_edits: bool,
@@ -134,11 +132,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &FeedBatch, proof: &Proof) -> Result<Ap
 
 impl<'a> Run<'a> {
     fn begin(tx: &'a Transaction<'a>, start: Start, now: Timestamp) -> Result<Run<'a>, StoreError> {
-        let (editing, has_images): (bool, bool) = tx
-            .prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM edits), EXISTS (SELECT 1 FROM _base) OR EXISTS (SELECT 1 FROM _tombstones)",
-            )?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let editing = tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits)")?.query_row([], |row| row.get(0))?;
         if editing && !start.backfilled {
             // A backfill shows only the newest event of a record (contract 9.2).
             missed_events::mark_events_missed(tx)?;
@@ -153,7 +147,6 @@ impl<'a> Run<'a> {
             start,
             now,
             editing,
-            has_images,
             position,
             affects_edits: false,
             confirms_edits: false,
@@ -205,16 +198,15 @@ impl<'a> Run<'a> {
         match (event_type, &event.payload) {
             (EventType::Deleted, _) => {
                 mirror::delete(tx, kind, &id, event.id, has_edits, self.now)?;
-                self.has_images = true;
             }
             // The row changes after the last event of the batch, once.
             (_, Some(payload)) if has_edits => {
-                if mirror::save_base(tx, kind, &id, event.id, payload)? {
-                    self.has_images = true;
+                let stored = rows::StoredRecord::from_payload(kind, event.id, payload);
+                if base::save_if_newer(tx, kind, &id, &stored)? {
                     self.covered.insert((kind, id));
                 }
             }
-            (_, Some(payload)) => mirror::put_without_edits(tx, kind, &id, event.id, payload, self.has_images)?,
+            (_, Some(payload)) => mirror::put_without_edits(tx, kind, &id, event.id, payload)?,
             (_, None) => {
                 self.unknown.insert(format!("Skipped: {} event without a record", event.event_type));
             }
@@ -236,15 +228,11 @@ impl<'a> Run<'a> {
         if self.start.reconciling || self.start.replaying || only.method == Method::Delete || !only.is_named_by(event) {
             return Ok(false);
         }
-        let is_known_newer =
-            self.has_images && mirror::newest_besides_row(self.tx, kind, id)?.is_some_and(|seen| seen >= event.id);
         let stored = rows::StoredRecord::from_payload(kind, event.id, payload);
-        if is_known_newer || !rows::write_row_if_newer(self.tx, kind, id, &stored)? {
+        if !base::save_if_newer(self.tx, kind, id, &stored)? {
             return Ok(false);
         }
-        if self.has_images {
-            base::remove(self.tx, kind, id)?;
-        }
+        rows::write_row(self.tx, kind, id, &stored)?;
         self.confirms_edits |= only.rev != Some(event.id);
         self.confirmed.push((only.edit, Some(event.id)));
         Ok(true)

@@ -28,7 +28,7 @@ pub(crate) enum MergeResult {
     AlreadyThere,
     /// Both sides changed these fields differently; or a delete would remove changes that nobody here saw.
     Conflict(Vec<FieldConflict>),
-    /// The record of an update is deleted on the server.
+    /// The record is deleted on the server. The server uses its id for no other record.
     DeletedThere,
     /// The id of a create is in use on the server; these fields differ.
     IdTaken(Vec<FieldConflict>),
@@ -65,9 +65,10 @@ pub(crate) fn three_way_merge(
                 changed.into_iter().map(|conflict| FieldConflict { mine: Value::Null, ..conflict }).collect();
             if changed.is_empty() { MergeResult::Send } else { MergeResult::Conflict(changed) }
         }
+        Method::Create if known.deleted => MergeResult::DeletedThere,
         Method::Create => {
             let others = differing(kind, patch, &Fields::new(), known, |conflict| conflict.mine != conflict.theirs);
-            if others.is_empty() && !known.deleted { MergeResult::AlreadyThere } else { MergeResult::IdTaken(others) }
+            if others.is_empty() { MergeResult::AlreadyThere } else { MergeResult::IdTaken(others) }
         }
         _ if known.deleted => MergeResult::DeletedThere,
         _ => {

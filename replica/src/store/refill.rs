@@ -11,7 +11,7 @@ use crate::model::{BlockCause, LogLevel, Phase};
 use crate::store::edits::outbox;
 use crate::store::salvage::forget_server;
 use crate::store::sync_state::{Home, write_home};
-use crate::store::{StoreError, base, gate, log, rows, unknown_revs};
+use crate::store::{StoreError, base, gate, log, rows};
 
 /// The kinds in the order in which they are sent: no record refers to one of a later kind.
 pub(crate) const ORDER: [Kind; 5] = [Kind::Room, Kind::Inventory, Kind::Vehicle, Kind::Document, Kind::Task];
@@ -77,16 +77,8 @@ pub(crate) fn count(connection: &Connection) -> Result<usize, StoreError> {
 /// The ids of the records of a kind that the lost home had, in the order of their creation. Records that only exist here are
 /// edits, and are sent as such later.
 pub(crate) fn ids(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
-    let table = kind.collection();
-    let text = format!(
-        "SELECT id FROM (
-             SELECT t.id, t.created_at FROM {table} t WHERE {}
-                 AND NOT EXISTS (SELECT 1 FROM _base b WHERE b.kind = ?1 AND b.record_id = t.id)
-             UNION ALL SELECT record_id, created_at FROM _base WHERE kind = ?1 AND NOT deleted)
-         ORDER BY created_at, id",
-        unknown_revs::on_server(kind, "t")
-    );
-    let mut statement = connection.prepare(&text)?;
+    let text = "SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted ORDER BY created_at, record_id";
+    let mut statement = connection.prepare(text)?;
     let found = statement.query_map([kind.as_str()], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
@@ -112,10 +104,7 @@ pub(crate) fn record(connection: &Connection, kind: Kind, id: &str) -> Result<Op
 }
 
 fn server_version(connection: &Connection, kind: Kind, id: &str) -> Result<Option<rows::StoredRecord>, StoreError> {
-    match base::load(connection, kind, id)? {
-        Some((stored, gone)) => Ok((!gone).then_some(stored)),
-        None => rows::load_row(connection, kind, id),
-    }
+    Ok(base::load(connection, kind, id)?.filter(|image| !image.deleted).map(|image| image.stored))
 }
 
 fn without_nulls(mut fields: Fields) -> Fields {

@@ -229,10 +229,6 @@ pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<MergeResul
     adapt::adapt(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
     let judgement = three_way_merge(found.kind, found.method, &patch, &base, known.as_ref());
     if found.method == Method::Create && found.state == EditState::Conflict && judgement == MergeResult::Send {
-        // The record was created and deleted on the server without having been seen here.
-        if adapt::is_deleted_there(tx, found.kind, &found.record)? {
-            return Ok(MergeResult::DeletedThere);
-        }
         // The server reported the id as used, although its record was never seen here. A create that a restored server
         // lost has no such report.
         let is_reported = "SELECT problem IS NOT NULL FROM edits WHERE id = ?1";

@@ -30,17 +30,16 @@ pub(crate) fn settle(
 ) -> Result<BTreeSet<(Kind, String)>, StoreError> {
     // The position alone proves nothing, because a restored server counts positions again. The feed must have shown the
     // record at the edit's position or later, or its delete.
-    let mut passed = "s.rev <= ?1 AND (t.rev IS NOT NULL
-                 OR CASE e.method WHEN 'delete' THEN coalesce(i.deleted, 1) ELSE i.rev >= s.rev END)";
+    let mut passed =
+        "s.rev <= ?1 AND (coalesce(i.deleted, e.method = 'delete') OR e.method <> 'delete' AND i.rev >= s.rev)";
     if hearth_simulated::planted(hearth_simulated::PlantedFault::OverlayDroppedAtAck) {
         passed = "?1 >= 0";
     }
     let done: Vec<(i64, String, String, Option<i64>)> = tx
         .prepare_cached(&format!(
-            "SELECT e.id, e.kind, e.record_id, CASE WHEN e.method = 'create' AND i.kind IS NULL THEN t.rev END
+            "SELECT e.id, e.kind, e.record_id, CASE WHEN e.method = 'create' AND i.deleted AND i.fields = '{{}}' THEN i.rev END
              FROM _acked s JOIN edits e ON e.id = s.edit_id
-             LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
-             LEFT JOIN _tombstones t ON t.kind = e.kind AND t.record_id = e.record_id WHERE {passed}"
+             LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id WHERE {passed}"
         ))?
         .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;

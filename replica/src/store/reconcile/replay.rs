@@ -9,7 +9,7 @@ use crate::model::{LogLevel, Method, ReconcileCause};
 use crate::store::edits::settle;
 use crate::store::reconcile::sweep::is_mass_delete;
 use crate::store::reconcile::{listing, sentences};
-use crate::store::{StoreError, base, log, rows, unknown_revs};
+use crate::store::{StoreError, base, log};
 
 /// Ends the replay at the head, and deletes the records that the replay did not show. Nothing is deleted when a
 /// reconcile is needed; then the result is the cause of the reconcile. A reconcile is needed when a confirmed edit
@@ -40,15 +40,12 @@ pub(crate) fn finish(
     }
     let gone = all.iter().filter(|record| record.is_lost()).count();
     for Missing { kind, id, last } in all {
-        tx.execute("INSERT INTO _tombstones VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.as_str(), &id, head))?;
-        if last.is_some() {
-            base::mark_deleted(tx, kind, &id, head)?;
-            settle::record_is_deleted(tx, kind, &id, head, now)?;
-        } else {
-            rows::delete_row(tx, kind, &id)?;
+        base::mark_deleted(tx, kind, &id, head)?;
+        match last {
+            Some(_) => settle::record_is_deleted(tx, kind, &id, head, now)?,
+            None => base::rebase(tx, kind, &id)?,
         }
     }
-    unknown_revs::clear_known(tx)?;
     tx.execute("UPDATE _sync SET replaying = 0", [])?;
     log(tx, LogLevel::Info, &sentences::rebuild_done(i64::try_from(gone).unwrap_or(i64::MAX)))?;
     Ok(None)
@@ -70,11 +67,11 @@ impl Missing {
 }
 
 fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError> {
-    let mut statement = tx.prepare(&format!(
-        "SELECT id, (SELECT method FROM edits e WHERE e.kind = ?1 AND e.record_id = missing.id ORDER BY e.id DESC LIMIT 1)
-         FROM ({}) AS missing",
-        unknown_revs::still_unknown(kind)
-    ))?;
+    let mut statement = tx.prepare(
+        "SELECT record_id, (SELECT method FROM edits e
+                            WHERE e.kind = ?1 AND e.record_id = i.record_id ORDER BY e.id DESC LIMIT 1)
+         FROM _base i WHERE kind = ?1 AND rev IS NULL AND NOT deleted",
+    )?;
     let found = statement.query_map([kind.as_str()], |row| Ok(Missing { kind, id: row.get(0)?, last: row.get(1)? }))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
@@ -88,16 +85,9 @@ fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreErro
     if tx.query_row(&beyond, [head], |row| row.get(0))? {
         return Ok(true);
     }
-    for kind in Kind::ALL {
-        let before = format!(
-            "SELECT EXISTS (SELECT 1 {confirmed} AND h.kind = ?1 AND h.rev > (
-                 SELECT coalesce(i.rev, r.rev) FROM {} r
-                     LEFT JOIN _base i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id))",
-            kind.collection()
-        );
-        if tx.query_row(&before, [kind.as_str()], |row| row.get(0))? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let before = format!(
+        "SELECT EXISTS (SELECT 1 {confirmed} AND h.rev > (
+             SELECT i.rev FROM _base i WHERE i.kind = h.kind AND i.record_id = h.record_id AND NOT i.deleted))"
+    );
+    Ok(tx.query_row(&before, [], |row| row.get(0))?)
 }

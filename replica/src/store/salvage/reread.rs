@@ -9,7 +9,7 @@ use crate::model::LogLevel;
 use crate::store::reconcile::lost;
 use crate::store::schema::search;
 use crate::store::sync_log::log;
-use crate::store::{StoreError, gate, open, unknown_revs};
+use crate::store::{StoreError, base, gate, open};
 
 /// Forgets the position of a sound database: the replica then reads the whole feed again and compares all records.
 /// Rows stay until the server's version replaces them.
@@ -49,8 +49,8 @@ fn count_edits(tx: &Transaction<'_>) -> Result<usize, StoreError> {
 /// Forgets every revision, so that each version of the server counts as newer, and every delete: the feed repeats the
 /// deletes that are valid in the server's present history.
 fn forget_revisions(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    unknown_revs::forget_revs(tx, 0)?;
-    Ok(tx.execute_batch("UPDATE _base SET deleted = 0; DELETE FROM _walk_pages;")?)
+    base::forget_revs(tx, 0)?;
+    Ok(tx.execute_batch("DELETE FROM _walk_pages")?)
 }
 
 /// Sets the cursor to the beginning of the feed. A running reconcile after a server restore starts again instead:

@@ -57,11 +57,10 @@ const RESET_UNPROVEN: &str = "
     DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _coalesced);
     DELETE FROM _overwritten WHERE edit_id NOT IN (SELECT id FROM edit_history);
     -- The server may have been restored since. Each version of the server counts as newer than an unknown revision.
-    UPDATE _base SET rev = NULL, deleted = 0;
     DELETE FROM _acked WHERE edit_id NOT IN (SELECT id FROM edits);
-    DELETE FROM _base WHERE NOT EXISTS
+    DELETE FROM _base WHERE deleted AND fields = '{}' OR NOT EXISTS
         (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id);
-    INSERT INTO _unknown_revs (kind, record_id) SELECT kind, record_id FROM _base;
+    UPDATE _base SET rev = NULL, deleted = 0;
     UPDATE _sync SET replaying = 1;";
 
 /// Makes the ids of later edits higher than every id that was ever given.

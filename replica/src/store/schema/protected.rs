@@ -2,12 +2,10 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 26] = [
+pub(crate) const TABLES: [&str; 23] = [
     "_schema",
     "_sync",
     "_base",
-    "_tombstones",
-    "_unknown_revs",
     "_reconcile",
     "_walk_pages",
     "_refill",
@@ -21,7 +19,6 @@ pub(crate) const TABLES: [&str; 26] = [
     "_already_applied",
     "_overwritten",
     "_search_rows",
-    "_synced_rows",
     "_found_changes",
     "edits",
     "edit_history",

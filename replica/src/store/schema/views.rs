@@ -117,9 +117,9 @@ const CONFLICTS: &str = "
 WITH c AS (
     SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at, i.updated_by,
            CASE WHEN i.deleted OR i.reported_missing THEN NULL ELSE i.fields END AS there
-    FROM edits e LEFT JOIN _base i USING (kind, record_id) LEFT JOIN _tombstones t USING (kind, record_id)
-    -- Without a base image or a tombstone, only an error of the server proves a conflict.
-    WHERE e.state = 'conflict' AND (i.fields IS NOT NULL OR t.rev IS NOT NULL OR e.problem IS NOT NULL)
+    FROM edits e LEFT JOIN _base i USING (kind, record_id)
+    -- Without a base image, only an error of the server proves a conflict.
+    WHERE e.state = 'conflict' AND (i.fields IS NOT NULL OR e.problem IS NOT NULL)
 ), f AS (
     SELECT c.*, m.key AS field, json_extract(c.base, '$.' || m.key) AS was,
            CASE WHEN c.method <> 'delete' THEN m.value END AS mine, json_extract(c.there, '$.' || m.key) AS theirs

@@ -285,7 +285,7 @@ fn gap_deletes_what_the_server_lists_as_deleted() {
     assert_eq!(scene.one(rows), "Mine Newer Room");
     assert_eq!(scene.states(), [EditState::Conflict]);
     assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["confirmed", 42]));
-    assert_eq!(scene.one("SELECT count(*) FROM _tombstones"), "4");
+    assert_eq!(scene.one("SELECT count(*) FROM _base WHERE deleted"), "4");
     assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([90, 90]));
     let done = "SELECT text FROM sync_log ORDER BY id DESC LIMIT 1";
     assert_eq!(scene.one(done), "All changes on the server are read; 2 records were deleted on the server.");

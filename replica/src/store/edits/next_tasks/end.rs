@@ -69,7 +69,7 @@ pub(crate) fn end_deleted(
         return Ok(());
     }
     let Some(shown) = all_shown(tx)?.into_iter().find(|shown| shown.record == record) else { return Ok(()) };
-    if base::load(tx, kind, record)?.is_none()
+    if base::load(tx, kind, record)?.and_then(base::StoredImage::version).is_none()
         && is_edited(tx, shown.edit)?
         && let Some(stored) = base::overlay(tx, kind, record, shown.edit.saturating_add(1))?
     {
@@ -91,8 +91,7 @@ fn all_shown(tx: &Connection) -> Result<Vec<Shown>, StoreError> {
 
 /// True when the server has or had the next task.
 fn is_known_there(tx: &Connection, record: &str) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)
-                    OR EXISTS (SELECT 1 FROM _tombstones WHERE record_id = ?2)";
+    let text = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)";
     Ok(tx.prepare_cached(text)?.query_row((Kind::Task.as_str(), record), |row| row.get(0))?)
 }
 
@@ -123,7 +122,7 @@ fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<S
     let has_passed = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile)
                           AND (?2 OR coalesce(position > coalesce(
                               (SELECT rev FROM _base WHERE kind = 'task' AND record_id = ?1),
-                              (SELECT rev FROM tasks WHERE id = ?1), (SELECT rev FROM edit_history WHERE id = ?3)), 0))
+                              (SELECT rev FROM edit_history WHERE id = ?3)), 0))
                       FROM _sync";
     let has_passed: bool =
         tx.prepare_cached(has_passed)?.query_row((&shown.task, at_present, shown.completion), |row| row.get(0))?;

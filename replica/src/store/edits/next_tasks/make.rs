@@ -81,12 +81,11 @@ fn next_of_task(tx: &Connection, edit: i64, task: &str) -> Result<Option<NextTas
 /// True when a record has or had this id, here or on the server.
 fn is_used(tx: &Connection, id: &str) -> Result<bool, StoreError> {
     for kind in Kind::ALL {
-        if rows::load_row(tx, kind, id)?.is_some() {
+        if rows::load_row(tx, kind, id)?.is_some() || base::load(tx, kind, id)?.is_some() {
             return Ok(true);
         }
     }
-    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE record_id = ?1)
-                    OR EXISTS (SELECT 1 FROM _tombstones WHERE record_id = ?1)";
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE record_id = ?1)";
     Ok(tx.prepare_cached(text)?.query_row([id], |row| row.get(0))?)
 }
 

@@ -169,7 +169,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
         Method::Create => {
             let (mut fields, without) = restorable_fields(tx, kind, past.patch, &Fields::new())?;
             let free: bool = tx.query_row(
-                "SELECT NOT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)
+                "SELECT NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)
                     AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
                 (kind.as_str(), record),
                 |row| row.get(0),

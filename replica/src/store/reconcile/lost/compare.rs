@@ -214,13 +214,7 @@ fn split_by_visibility(tx: &Transaction<'_>, condition: &str) -> Result<(Vec<i64
 
 /// The server's version of an edit's record. None when the server has no record.
 fn server_version(tx: &Connection, lost: &Lost) -> Result<Option<rows::StoredRecord>, StoreError> {
-    let has_edits: bool = tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
-        .query_row((lost.kind.as_str(), &lost.record), |row| row.get(0))?;
-    if !has_edits {
-        return rows::load_row(tx, lost.kind, &lost.record);
-    }
-    Ok(base::load(tx, lost.kind, &lost.record)?.and_then(|(stored, is_deleted)| (!is_deleted).then_some(stored)))
+    Ok(base::load(tx, lost.kind, &lost.record)?.filter(|image| !image.deleted).map(|image| image.stored))
 }
 
 /// True when the server's version shows the effect of an edit.

@@ -11,7 +11,7 @@ use super::candidate::{Lost, candidates};
 use super::compare::is_shown_by;
 use super::offer::{Why, give_back};
 use crate::store::edits::settle;
-use crate::store::{StoreError, mirror};
+use crate::store::{StoreError, base};
 
 /// Forgets the positions of accepted edits that the feed may have skipped, because the feed resumed at an unknown
 /// position. At the end of the reconcile, the records show whether the server has the edits. `known`: edits that the
@@ -32,17 +32,16 @@ pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &H
 pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
     let text = "SELECT s.edit_id FROM _acked s JOIN edits e ON e.id = s.edit_id
                     LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
-                    LEFT JOIN _tombstones t ON t.kind = e.kind AND t.record_id = e.record_id
-                WHERE t.rev >= s.rev OR (e.method <> 'delete' AND i.rev >= s.rev)";
+                WHERE i.rev >= s.rev AND (i.deleted OR e.method <> 'delete')";
     Ok(tx.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Adds tombstones for deletes that the server accepted up to a position. A backfill does not show records that were
+/// Notes deletes that the server accepted up to a position. A backfill does not show records that were
 /// created and deleted during the backfill (contract 9.2).
 pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
-        "INSERT INTO _tombstones (kind, record_id, rev)
-         SELECT kind, record_id, max(s.rev) FROM _acked s JOIN edits e ON e.id = s.edit_id
+        "INSERT INTO _base (kind, record_id, rev, fields, deleted)
+         SELECT kind, record_id, max(s.rev), '{}', 1 FROM _acked s JOIN edits e ON e.id = s.edit_id
              LEFT JOIN _base i USING (kind, record_id)
          WHERE e.method = 'delete' AND s.rev <= ?1 AND coalesce(i.deleted, 1) GROUP BY kind, record_id
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
@@ -122,15 +121,14 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
     if is_delete {
         // A record that was never shown here, or is known to be deleted, has no delete event to come.
         let ended: bool = tx.query_row(
-            "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)
-                 OR NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)",
+            "SELECT NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)",
             (edit.kind.as_str(), &edit.record),
             |row| row.get(0),
         )?;
         return Ok(if ended { Trace::Shown } else { Trace::Discarded });
     }
     if rev <= passed.before {
-        let stands_before = mirror::newest(tx, edit.kind, &edit.record)? < Some(rev);
+        let stands_before = base::newest_rev(tx, edit.kind, &edit.record)? < Some(rev);
         return Ok(if stands_before { Trace::NoLongerShown } else { Trace::Shown });
     }
     match events.iter().find(|event| event.id == rev && event.resource_id.to_string() == edit.record) {

@@ -133,10 +133,7 @@ fn each_table_is_local_or_from_server() {
     let told_again = [
         "_schema",
         "_sync",
-        "_tombstones",
-        "_unknown_revs",
         "_search_rows",
-        "_synced_rows",
         "_reconcile",
         "_walk_pages",
         // The same command begins again, and the server knows what it has.

@@ -93,7 +93,7 @@ fn rebuild_detects_restored_server() {
         scene.is_at_present(7);
         assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
         if is_damaged {
-            scene.does("DROP TABLE _tombstones");
+            scene.does("DROP TABLE _walk_pages");
         }
         assert_eq!(wreck.rebuilt().kept_as.is_some(), is_damaged);
         let scene = &mut wreck.scene;
@@ -156,7 +156,7 @@ fn rebuild_drops_unknown_cursor() {
 
 #[test]
 fn dropped_table_is_damage() {
-    for table in ["_tombstones", "search", "_schema", "_gate", "_migrations"] {
+    for table in ["_walk_pages", "search", "_schema", "_gate", "_migrations"] {
         let wreck = Wreck::new();
         wreck.scene.does(&format!("DROP TABLE {table}"));
         let refused = open::read_write(&wreck.db).unwrap_err();
