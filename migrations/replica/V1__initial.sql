@@ -116,76 +116,43 @@ CREATE TABLE _requests (
     verb             TEXT NOT NULL,
     path             TEXT NOT NULL,
     body             TEXT,
-    unacked_attempts INTEGER NOT NULL    -- attempts without a definite response; 0: the request was not applied
+    unacked_attempts INTEGER NOT NULL    -- attempts without a definite answer; 0: no attempt was applied
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _outbox (
-    -- Edits whose request is frozen.
-    edit_id   INTEGER PRIMARY KEY,
-    if_match  INTEGER,                          -- the revision that the request insists on; NULL for none
-    if_absent INTEGER NOT NULL DEFAULT 0,       -- 1: the request insists that there is no record
-    given_up  INTEGER NOT NULL DEFAULT 0,       -- 1: the request is not sent again: the server rejected it (or 412), the
-                                                -- record is deleted, a bulk call was split, or the server was restored
-                                                -- at an unknown fork. The feed may still confirm the edit by its key
-    own_event TEXT NOT NULL DEFAULT 'awaited'   -- awaited: every event since the first attempt was seen;
-                                                -- perhaps_missed: some events were missed; maybe_applied: some events
-                                                -- were missed, and the request was sent again or given up
+    -- What is known of an edit beside its row in `edits` or `edit_history`: one row for each edit of which there is something to
+    -- know.
+    edit_id         INTEGER PRIMARY KEY,
+    -- The request, from its first attempt on. The edit carries its key.
+    if_match        INTEGER,                    -- the revision that the request insists on; NULL for none
+    if_absent       INTEGER NOT NULL DEFAULT 0, -- 1: the request insists that there is no record
+    given_up        INTEGER NOT NULL DEFAULT 0, -- 1: the request is not sent again: the server rejected it (or 412), the
+                                                -- record is deleted, a bulk call was split, or the server was restored at
+                                                -- an unknown fork. The feed may still confirm the edit by its key
+    maybe_applied   INTEGER NOT NULL DEFAULT 0, -- 1: an attempt had no answer, and events were missed since: the feed cannot tell
+                                                -- any more whether the attempt was applied
+    -- The answer. The state of the edit is `sent`.
+    acked_rev       INTEGER,                    -- the position at which the server accepted the edit; NULL: not known
+    awaits_record   INTEGER NOT NULL DEFAULT 0, -- 1: others may have changed the record since; the feed has not shown it yet
+    -- Before the request.
+    blocked_by      INTEGER,                    -- of an edit in the state `blocked`: the edit that needs a person first
+    -- Edits that were sent as one. The history shows these edits, not their sum.
+    part_of         INTEGER,                    -- the edit that carries the sum
+    as_made         TEXT,                       -- the edit as it was made: JSON object with method, patch, base, origin, created_at
+    -- An edit that completes a task of a series. The replica shows the next task, and the server makes the same one (same id).
+    completes       TEXT,                       -- the completed task; NULL again when the server has shown its next task, or made none
+    next_edit       INTEGER,                    -- the create that shows the next task and is never sent; NULL until a program of
+                                                -- Hearth has made it
+    -- After the end.
+    undone_by       INTEGER,                    -- the edit with which a person has undone this edit
+    already_applied TEXT,                       -- JSON array of the fields whose values the server already had: undo leaves them
+    overwritten     INTEGER NOT NULL DEFAULT 0  -- 1: a server restore cannot lose the ended edit: a later edit has replaced its
+                                                -- values, or it was never sent
 ) STRICT;
-
-CREATE TABLE _acked (
-    -- Edits that the server has accepted, and the position; NULL when the response does not tell a position.
-    edit_id       INTEGER PRIMARY KEY,
-    rev           INTEGER,
-    awaits_record INTEGER NOT NULL DEFAULT 0  -- 1: others may have changed the record since; the feed has not shown it yet
-) STRICT;
-
-CREATE TABLE _blocked (
-    -- Edits in the state `blocked`, and the edit that needs a person first.
-    edit_id INTEGER PRIMARY KEY,
-    by_edit INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE _coalesced (
-    -- Edits that were sent as one, each as it was made; the history shows these edits, not their sum.
-    edit_id    INTEGER PRIMARY KEY,
-    of_edit    INTEGER NOT NULL,           -- the edit that carries the sum
-    method     TEXT NOT NULL,
-    patch      TEXT NOT NULL,
-    base       TEXT NOT NULL,
-    origin     TEXT NOT NULL,
-    created_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX _coalesced_of ON _coalesced (of_edit);
-
-CREATE TABLE _next_tasks (
-    -- Edits that complete a task of a series, and the next task of each. The replica makes the next task, and the server
-    -- makes the same one (same id) when it has the edit. The row ends when the server has shown the next task, or made none.
-    edit_id   INTEGER PRIMARY KEY,          -- the edit that completes the task
-    task_id   TEXT NOT NULL,                -- the completed task
-    next_edit INTEGER                       -- the create that shows the next task and is never sent; NULL until a program
-                                            -- of Hearth has made it
-) STRICT;
-CREATE INDEX _next_tasks_next ON _next_tasks (next_edit);
-
-CREATE TABLE _undone (
-    -- Edits that a person has undone by another edit.
-    edit_id INTEGER PRIMARY KEY,
-    by_edit INTEGER NOT NULL
-) STRICT;
-CREATE INDEX _undone_by ON _undone (by_edit);
-
-CREATE TABLE _already_applied (
-    -- Fields of edits whose values the server already had: undo leaves these fields alone.
-    edit_id INTEGER NOT NULL,
-    field   TEXT NOT NULL,
-    PRIMARY KEY (edit_id, field)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE _overwritten (
-    -- Confirmed and merged edits that a server restore cannot lose: a later edit has replaced their values, or the edits
-    -- were never sent.
-    edit_id INTEGER PRIMARY KEY
-) STRICT;
+CREATE INDEX _outbox_part_of ON _outbox (part_of) WHERE part_of IS NOT NULL;
+CREATE INDEX _outbox_completes ON _outbox (completes) WHERE completes IS NOT NULL;
+CREATE INDEX _outbox_next_edit ON _outbox (next_edit) WHERE next_edit IS NOT NULL;
+CREATE INDEX _outbox_undone_by ON _outbox (undone_by) WHERE undone_by IS NOT NULL;
 
 CREATE TABLE _search_rows (
     -- Which row of `search` belongs to a record. The key is explicit because implicit rowids change on VACUUM.

@@ -107,7 +107,7 @@ pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64)
 
 /// Drops the last version of a deleted record that no edit needs. The id and the position of the delete stay: the server uses
 /// no id twice (contract 6.1), and no older version may bring the record back.
-fn drop_last_version(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+pub(crate) fn drop_last_version(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     let text = format!("{DROP_LAST_VERSION} AND kind = ?1 AND record_id = ?2");
     tx.prepare_cached(&text)?.execute((kind.as_str(), id))?;
     Ok(())
@@ -259,8 +259,8 @@ fn lay_accepted_over(
     let seen = known.as_ref().and_then(|known| known.rev);
     let acked: Vec<(Method, String, Option<i64>)> = tx
         .prepare_cached(
-            "SELECT e.method, e.patch, s.rev FROM edits e JOIN _acked s ON s.edit_id = e.id
-             WHERE e.kind = ?1 AND e.record_id = ?2 AND coalesce(s.rev > ?3, 1) ORDER BY e.id",
+            "SELECT e.method, e.patch, s.acked_rev FROM edits e JOIN _outbox s ON s.edit_id = e.id
+             WHERE e.kind = ?1 AND e.record_id = ?2 AND e.state = 'sent' AND coalesce(s.acked_rev > ?3, 1) ORDER BY e.id",
         )?
         .query_map((kind.as_str(), id, seen), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;

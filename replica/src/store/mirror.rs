@@ -57,7 +57,9 @@ pub(super) fn delete(
     }
     base::mark_deleted(tx, kind, id, rev)?;
     if !has_edits {
-        return base::rebase(tx, kind, id);
+        // Not by the edits of the database: those that this batch confirms are still there.
+        base::drop_last_version(tx, kind, id)?;
+        return rows::delete_row(tx, kind, id);
     }
     next_tasks::end::end_deleted(tx, kind, id, rev, now)?;
     settle::record_is_deleted(tx, kind, id, rev, now)

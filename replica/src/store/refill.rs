@@ -126,12 +126,11 @@ pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), Sto
 }
 
 fn release_requests(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let sent = "SELECT edit_id FROM _outbox UNION SELECT edit_id FROM _acked";
+    let sent = "SELECT id FROM edits WHERE idempotency_key IS NOT NULL OR state = 'sent'";
     let edits: Vec<i64> = tx.prepare(sent)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     edits.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))?;
     Ok(tx.execute_batch(
-        "DELETE FROM _acked;
-         UPDATE edits SET state = 'waiting', reason = NULL, reason_code = NULL, next_attempt_at = NULL
+        "UPDATE edits SET state = 'waiting', reason = NULL, reason_code = NULL, next_attempt_at = NULL
          WHERE state IN ('sending', 'sent');
          -- Positions of the lost home say nothing about the new one.
          UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL;",

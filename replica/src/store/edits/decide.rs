@@ -54,8 +54,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         _ => return Ok(decided(decisions::already_sending(name)).into()),
     }
     // A request that is not given up may have been applied, and must stay the same.
-    let open = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND NOT given_up)";
-    if tx.query_row(open, [edit], |row| row.get(0))? {
+    if outbox::has_open_request(tx, edit)? {
         tx.execute(
             "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL WHERE id = ?1",
             [edit],

@@ -179,5 +179,5 @@ pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, Store
 /// SQL for the ids and revisions of a kind's known records; `?1` is the kind. An accepted create whose record the feed has not
 /// shown counts.
 const KNOWN: &str = "SELECT record_id AS id, rev FROM _base WHERE kind = ?1 AND NOT deleted
-     UNION ALL SELECT e.record_id, s.rev FROM _acked s JOIN edits e ON e.id = s.edit_id
-     WHERE e.kind = ?1 AND e.method = 'create' AND s.rev IS NOT NULL";
+     UNION ALL SELECT e.record_id, s.acked_rev FROM edits e JOIN _outbox s ON s.edit_id = e.id
+     WHERE e.kind = ?1 AND e.method = 'create' AND s.acked_rev IS NOT NULL";

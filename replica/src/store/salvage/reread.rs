@@ -71,8 +71,8 @@ fn forget_position(tx: &Transaction<'_>) -> Result<(), StoreError> {
         // The interrupted reconcile would have shown whether these edits were applied. Now the edits are sent again
         // with their keys, and the responses show it.
         "DELETE FROM _reconcile;
-         UPDATE edits SET state = 'waiting' WHERE id IN (SELECT edit_id FROM _acked WHERE rev IS NULL);
-         DELETE FROM _acked WHERE rev IS NULL;
+         UPDATE edits SET state = 'waiting'
+         WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _outbox WHERE acked_rev IS NOT NULL);
          UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, replaying = 1, current_at = NULL,
              phase = 'new', reason = NULL, verified_at = NULL;"
     };

@@ -2,7 +2,7 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 23] = [
+pub(crate) const TABLES: [&str; 16] = [
     "_schema",
     "_sync",
     "_base",
@@ -11,13 +11,6 @@ pub(crate) const TABLES: [&str; 23] = [
     "_refill",
     "_requests",
     "_outbox",
-    "_acked",
-    "_coalesced",
-    "_next_tasks",
-    "_undone",
-    "_blocked",
-    "_already_applied",
-    "_overwritten",
     "_search_rows",
     "_found_changes",
     "edits",

@@ -47,7 +47,7 @@ const SYNC_STATUS: &str = "
 -- server, and nothing waits for one.
 WITH sync AS (
     -- The server is at least at the position of an edit that it has accepted, although its event may not have arrived.
-    SELECT *, max(head, coalesce((SELECT max(rev) FROM _acked), head)) AS known_head FROM _sync
+    SELECT *, max(head, coalesce((SELECT max(acked_rev) FROM _outbox), head)) AS known_head FROM _sync
 ), contact AS (
     SELECT *, (phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
                -- A key without the scope for an edit may still be good for the feed.
@@ -91,9 +91,8 @@ SELECT
     CAST(CASE WHEN phase = 'local' THEN 0
          -- The server makes the next task of a series itself. The edit that shows the next task is never sent, and does not
          -- count beside the edit that completes the task before.
-         ELSE (SELECT count(e.id) FROM edits e LEFT JOIN _next_tasks n ON n.next_edit = e.id
-                   LEFT JOIN _coalesced p ON p.edit_id = n.edit_id
-                   LEFT JOIN edits c ON c.id = coalesce(p.of_edit, n.edit_id)
+         ELSE (SELECT count(e.id) FROM edits e LEFT JOIN _outbox n ON n.next_edit = e.id
+                   LEFT JOIN edits c ON c.id = coalesce(n.part_of, n.edit_id)
                WHERE e.state IN ('waiting', 'sending', 'sent') AND c.id IS NULL) END AS INTEGER) AS waiting,
     CAST((SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) + (question IS NOT NULL)
          + EXISTS (SELECT kind FROM _found_changes) AS INTEGER)        AS needs_you,

@@ -36,7 +36,7 @@ fn update_queues_changes_over_base() {
         scene.row("SELECT rev, fields ->> 'priority', (SELECT count(*) FROM edits) FROM _base WHERE kind = 'task'"),
         json!([9, "high", 0])
     );
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM _acked) + (SELECT count(*) FROM _requests)"), "0");
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM _outbox) + (SELECT count(*) FROM _requests)"), "0");
 }
 
 #[test]
@@ -129,6 +129,20 @@ fn edit_of_deleted_record_stays_visible() {
     assert_eq!(
         scene.row("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base"),
         json!([0, 6, 1, "{}"])
+    );
+}
+
+#[test]
+fn delete_after_confirmation_in_one_batch() {
+    let mut scene = Scene::with_task();
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    let key = scene.send(1).key;
+    scene.hear(vec![with_key(task(6, "Mine", "low"), &key), deleted(7)]);
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    assert_eq!(
+        scene.row("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base"),
+        json!([0, 7, 1, "{}"])
     );
 }
 

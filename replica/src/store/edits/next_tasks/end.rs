@@ -27,12 +27,16 @@ struct Shown {
 /// Ends the creates of next tasks about which the server's decision is known. `at_present`: the rows show the present state of
 /// the server.
 pub(crate) fn settle_shown(tx: &Transaction<'_>, at_present: bool, now: Timestamp) -> Result<(), StoreError> {
-    if !tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _next_tasks)")?.query_row([], |row| row.get(0))? {
+    if !tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM _outbox WHERE completes IS NOT NULL)")?
+        .query_row([], |row| row.get(0))?
+    {
         return Ok(());
     }
     // A person has given up the next task itself.
     tx.prepare_cached(
-        "DELETE FROM _next_tasks WHERE next_edit IS NOT NULL AND next_edit NOT IN (SELECT id FROM edits)",
+        "UPDATE _outbox SET completes = NULL, next_edit = NULL
+         WHERE next_edit IS NOT NULL AND next_edit NOT IN (SELECT id FROM edits)",
     )?
     .execute([])?;
     for shown in all_shown(tx)? {
@@ -81,7 +85,7 @@ pub(crate) fn end_deleted(
 
 fn all_shown(tx: &Connection) -> Result<Vec<Shown>, StoreError> {
     let mut statement = tx.prepare_cached(
-        "SELECT n.edit_id, n.task_id, e.id, e.record_id FROM _next_tasks n JOIN edits e ON e.id = n.next_edit ORDER BY e.id",
+        "SELECT n.edit_id, n.completes, e.id, e.record_id FROM _outbox n JOIN edits e ON e.id = n.next_edit ORDER BY e.id",
     )?;
     let found = statement.query_map([], |row| {
         Ok(Shown { completion: row.get(0)?, task: row.get(1)?, edit: row.get(2)?, record: row.get(3)? })
@@ -107,7 +111,7 @@ enum ServerDecision {
 
 fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<ServerDecision, StoreError> {
     let pending = "SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)
-                       OR EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)";
+                       OR EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND part_of IS NOT NULL)";
     if tx.prepare_cached(pending)?.query_row([shown.completion], |row| row.get(0))? {
         return Ok(ServerDecision::Open);
     }
@@ -155,6 +159,7 @@ fn release(tx: &Transaction<'_>, shown: &Shown, reason: &str) -> Result<(), Stor
 }
 
 fn forget(tx: &Transaction<'_>, shown: &Shown) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _next_tasks WHERE next_edit = ?1")?.execute([shown.edit])?;
+    tx.prepare_cached("UPDATE _outbox SET completes = NULL, next_edit = NULL WHERE next_edit = ?1")?
+        .execute([shown.edit])?;
     Ok(())
 }

@@ -156,7 +156,9 @@ fn next_task_phrase(
 fn note_undone(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditError> {
     gate::with_guards_off(tx, |tx| {
         if let Some(by) = by {
-            tx.execute("INSERT OR REPLACE INTO _undone (edit_id, by_edit) VALUES (?1, ?2)", (edit, by))?;
+            let note = "INSERT INTO _outbox (edit_id, undone_by) VALUES (?1, ?2)
+                        ON CONFLICT DO UPDATE SET undone_by = excluded.undone_by";
+            tx.prepare_cached(note)?.execute((edit, by))?;
         }
         Ok(())
     })

@@ -27,10 +27,10 @@ pub(super) enum Scope {
 }
 
 /// Entries of `edit_history` that no later edit has overwritten.
-const NOT_OVERWRITTEN: &str = "id NOT IN (SELECT edit_id FROM _overwritten)";
+const NOT_OVERWRITTEN: &str = "id NOT IN (SELECT edit_id FROM _outbox WHERE overwritten)";
 
 /// Entries of `edit_history` at an unknown position that no later edit has overwritten.
-const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FROM _overwritten)";
+const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FROM _outbox WHERE overwritten)";
 
 /// The compared edits that the server does not show.
 pub(super) struct LostEdits {
@@ -133,12 +133,12 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits,
         Scope::Confirmed => (NOT_OVERWRITTEN, "edit_history"),
         Scope::UnknownPosition => (AT_UNKNOWN_POSITION, "edit_history"),
     };
-    let accepted = if scope == Scope::Acked { "s.rev IS NULL" } else { "0" };
+    let accepted = if scope == Scope::Acked { "e.state = 'sent' AND s.acked_rev IS NULL" } else { "0" };
     let text = format!(
         "SELECT id, kind, record_id, method, patch, base, {confirmed} FROM edit_history
          WHERE outcome IN ('confirmed', 'merged')
          UNION ALL
-         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits JOIN _acked s ON s.edit_id = id
+         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits e JOIN _outbox s ON s.edit_id = id WHERE e.state = 'sent'
          ORDER BY 1 DESC"
     );
     let mut comparison = Comparison::default();
@@ -181,8 +181,8 @@ pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(),
 
 /// Gives overwritten edits an unknown position when their records show one of their values again.
 pub(super) fn note_shown_again(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    for edit in split_by_visibility(tx, "id IN (SELECT edit_id FROM _overwritten)")?.0 {
-        tx.prepare_cached("DELETE FROM _overwritten WHERE edit_id = ?1")?.execute([edit])?;
+    for edit in split_by_visibility(tx, "id IN (SELECT edit_id FROM _outbox WHERE overwritten)")?.0 {
+        tx.prepare_cached("UPDATE _outbox SET overwritten = 0 WHERE edit_id = ?1")?.execute([edit])?;
     }
     Ok(())
 }

@@ -10,17 +10,20 @@ use crate::model::ReasonCode;
 use crate::store::edits::{acked, settle};
 use crate::store::{StoreError, base};
 
+/// SQL for the edits that the server has accepted at an unknown position.
+const ACCEPTED_SOMEWHERE: &str = "SELECT e.id, kind, record_id FROM edits e JOIN _outbox s ON s.edit_id = e.id
+     WHERE e.state = 'sent' AND s.acked_rev IS NULL";
+
 /// At the end of a reconcile: offers accepted edits at an unknown position again when the server does not hold them,
 /// and confirms the others. `restored`: true when they may belong to a discarded history.
 pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
-    let unknown: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM _acked WHERE rev IS NULL)", [], |row| row.get(0))?;
+    let unknown: bool = tx.query_row(&format!("SELECT EXISTS ({ACCEPTED_SOMEWHERE})"), [], |row| row.get(0))?;
     if !unknown {
         return Ok(());
     }
     let LostEdits { lost, overwritten } = find_lost(tx, Scope::Acked)?;
     give_back(tx, if restored { Why::Lost } else { Why::NoLongerShown }, &lost, &[])?;
-    let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _acked s ON s.edit_id = e.id WHERE s.rev IS NULL";
-    let held = candidates(tx, unknown, [])?;
+    let held = candidates(tx, ACCEPTED_SOMEWHERE, [])?;
     let edits: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
     settle::confirm(tx, &edits, now)?;
     for Lost { kind, record, .. } in &held {

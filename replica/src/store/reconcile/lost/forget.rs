@@ -6,7 +6,6 @@ use rusqlite::Transaction;
 use super::candidate::candidates;
 use super::compare::{self, Scope};
 use super::offer::{Why, give_back};
-use crate::model::OwnEvent;
 use crate::store::edits::outbox;
 use crate::store::{StoreError, base};
 
@@ -19,7 +18,7 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
     drop_preconditions(tx, fork)?;
     let fork = fork.unwrap_or(0);
     // The new history may contain these edits too. Only the server's present records can tell.
-    tx.execute("UPDATE _acked SET rev = NULL WHERE rev > ?1", [fork])?;
+    tx.execute("UPDATE _outbox SET acked_rev = NULL WHERE acked_rev > ?1", [fork])?;
     base::forget_revs(tx, fork)
 }
 
@@ -38,8 +37,7 @@ fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Sto
          (SELECT idempotency_key FROM edits JOIN _outbox ON edit_id = id WHERE if_match > ?1)";
     if fork.is_none() {
         let text = format!(
-            "UPDATE _outbox SET given_up = 1, own_event = '{}', if_match = NULL WHERE NOT given_up AND edit_id IN ({carried})",
-            OwnEvent::MaybeApplied
+            "UPDATE _outbox SET given_up = 1, maybe_applied = 1, if_match = NULL WHERE NOT given_up AND edit_id IN ({carried})"
         );
         tx.execute(&text, [0])?;
         return Ok(());

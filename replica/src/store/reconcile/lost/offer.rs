@@ -52,7 +52,6 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
     for Lost { edit, .. } in sent {
         // A retry is a new request: the old one may name a revision of the discarded history.
         outbox::forget_request(tx, *edit)?;
-        tx.execute("DELETE FROM _acked WHERE edit_id = ?1", [edit])?;
     }
     for Lost { edit, .. } in settled {
         tx.execute(
