@@ -16,13 +16,6 @@ CREATE TABLE _gate (
 ) STRICT;
 INSERT INTO _gate (one) VALUES (1);
 
-CREATE TABLE _schema (
-    -- One row: which description the generated tables, triggers and views were made from.
-    one     INTEGER PRIMARY KEY CHECK (one = 1),
-    stamp   TEXT NOT NULL,              -- a hash of the generated SQL
-    version TEXT NOT NULL               -- the version of the public tables, for example 1.0
-) STRICT;
-
 CREATE TABLE _sync (
     -- One row: how far this replica is. Each value is written in the transaction that proves it.
     one               INTEGER PRIMARY KEY CHECK (one = 1),
@@ -33,8 +26,7 @@ CREATE TABLE _sync (
     phase             TEXT NOT NULL DEFAULT 'local', -- `local` until a server is configured
     reason            TEXT,                       -- why the phase is what it is, as a sentence
     blocked_by        TEXT,                       -- why the phase is `blocked`, as a fixed word; NULL in other phases
-    backfilled        INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head
-    replaying         INTEGER NOT NULL DEFAULT 0, -- 1 while the feed is read from the beginning over existing rows
+    backfilled        INTEGER NOT NULL DEFAULT 0, -- 1 once the feed from its beginning has reached the head; 0 again after a rebuild
     cursor            TEXT,                       -- where the feed goes on; NULL is its beginning
     position          INTEGER NOT NULL DEFAULT 0, -- the last event that the rows reflect
     head              INTEGER,                    -- the newest position that the server has reported
@@ -52,7 +44,14 @@ CREATE TABLE _sync (
     reconcile_requested INTEGER NOT NULL DEFAULT 0, -- 1: a person wants a reconcile
     deletions_accepted  INTEGER NOT NULL DEFAULT 0, -- 1: and agrees to all its deletions
     retry_requests      INTEGER NOT NULL DEFAULT 0, -- how often people asked for an attempt at once
-    max_file_bytes      INTEGER                     -- the most bytes of a file, as the server has named them; NULL: not known
+    max_file_bytes      INTEGER,                    -- the most bytes of a file, as the server has named them; NULL: not known
+    schema_stamp        TEXT,                       -- a hash of the SQL from which the generated tables, triggers and views were made
+    schema_version      TEXT,                       -- the version of the public tables, for example 1.0
+    -- While this replica sends its records to an empty home of another server. Nothing is synced meanwhile.
+    refill_server       TEXT,                       -- the address of the other server; NULL: no refill runs
+    refill_home_id      TEXT,                       -- the empty home
+    refill_kind         TEXT,                       -- the collection of which records are sent; NULL before the first
+    refill_after_id     TEXT                        -- the last record of the collection that the server has taken
 ) STRICT;
 INSERT INTO _sync (one) VALUES (1);
 
@@ -93,21 +92,12 @@ CREATE TABLE _reconcile (
     counts_at_start TEXT                        -- JSON: how many records of each collection were known at the start
 ) STRICT;
 
-CREATE TABLE _walk_pages (
-    -- Pages of ids that the server has listed so far: the ids of a collection, or the ids deleted from each; empty otherwise. A
+CREATE TABLE _listed (
+    -- Pages of ids that the server has listed so far in a reconcile: the ids of a collection, or the ids deleted from each; empty otherwise. A
     -- home of 100,000 records has a thousand pages.
     page INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
     ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian); of a deleted id, the rev of the delete
-) STRICT;
-
-CREATE TABLE _refill (
-    -- One row while this replica sends its records to an empty home of another server. Nothing is synced meanwhile.
-    one      INTEGER PRIMARY KEY CHECK (one = 1),
-    server   TEXT NOT NULL,              -- the address of the other server
-    home_id  TEXT NOT NULL,              -- the empty home
-    kind     TEXT,                       -- the collection of which records are sent; NULL before the first
-    after_id TEXT                        -- the last record of the collection that the server has taken
 ) STRICT;
 
 CREATE TABLE _requests (

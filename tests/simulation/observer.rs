@@ -126,7 +126,7 @@ pub fn sync_state(database: &Connection) -> rusqlite::Result<SyncState> {
     type Progress = (bool, Option<i64>, Option<String>, Option<i64>, bool);
     let (in_progress, reconcile_tail, question, live_head, reads_deletions): Progress = database
         .prepare_cached(
-            "SELECT NOT backfilled OR replaying OR r.one IS NOT NULL,
+            "SELECT NOT backfilled OR r.one IS NOT NULL,
                     CASE WHEN r.one IS NOT NULL THEN coalesce(r.tail_position, 0) END, r.question,
                     CASE phase WHEN 'live' THEN head END, coalesce(r.only_changes, 0)
              FROM _sync LEFT JOIN _reconcile r",

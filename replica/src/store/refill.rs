@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::recurrence::{COMPLETED_AT, STATUS};
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{BlockCause, LogLevel, Phase};
@@ -29,14 +29,11 @@ pub(crate) struct Refill {
 
 /// The refill that has begun and not ended.
 pub(crate) fn load(connection: &Connection) -> Result<Option<Refill>, StoreError> {
-    let found = connection
-        .query_row("SELECT server, home_id, kind, after_id FROM _refill", [], |row| {
-            let (kind, id): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
-            let after = kind.as_deref().and_then(Kind::parse).zip(id);
-            Ok(Refill { server: row.get(0)?, home_id: row.get(1)?, after })
-        })
-        .optional()?;
-    Ok(found)
+    let text = "SELECT refill_server, refill_home_id, refill_kind, refill_after_id FROM _sync";
+    let (server, home_id, kind, id): (Option<String>, Option<String>, Option<String>, Option<String>) =
+        connection.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let after = kind.as_deref().and_then(Kind::parse).zip(id);
+    Ok(server.zip(home_id).map(|(server, home_id)| Refill { server, home_id, after }))
 }
 
 /// Why nothing is synced during a refill, as a sentence.
@@ -47,7 +44,8 @@ pub(crate) fn reason(server: &str) -> String {
 /// Notes that the refill of a home has begun. Nothing is synced until it ends.
 pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
-        tx.execute("INSERT OR IGNORE INTO _refill (one, server, home_id) VALUES (1, ?1, ?2)", (server, home_id))?;
+        let begin = "UPDATE _sync SET refill_server = ?1, refill_home_id = ?2 WHERE refill_server IS NULL";
+        tx.execute(begin, (server, home_id))?;
         let reason = reason(server);
         tx.execute(
             "UPDATE _sync SET phase = ?1, blocked_by = ?2, reason = ?3",
@@ -60,7 +58,7 @@ pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) ->
 /// Notes the last record that the server has taken. The commit does not wait for the disk: what is sent again is known there.
 pub(crate) fn note_sent(connection: &mut Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
     gate::sync_tx_without_fsync(connection, |tx| {
-        tx.execute("UPDATE _refill SET kind = ?1, after_id = ?2", (kind.as_str(), id))?;
+        tx.execute("UPDATE _sync SET refill_kind = ?1, refill_after_id = ?2", (kind.as_str(), id))?;
         Ok(())
     })
 }
@@ -120,7 +118,10 @@ pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), Sto
         forget_server(tx)?;
         tx.execute("UPDATE _sync SET blocked_by = NULL", [])?;
         write_home(tx, home)?;
-        tx.execute("DELETE FROM _refill", [])?;
+        tx.execute(
+            "UPDATE _sync SET refill_server = NULL, refill_home_id = NULL, refill_kind = NULL, refill_after_id = NULL",
+            [],
+        )?;
         log(tx, LogLevel::Info, &format!("The home on {} has the records; this replica follows it.", home.server))
     })
 }

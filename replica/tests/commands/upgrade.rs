@@ -89,7 +89,7 @@ fn older_contract() -> (tempfile::TempDir, PathBuf) {
     sql(&db, "ALTER TABLE tasks DROP COLUMN estimated_cost");
     as_keeper(
         &db,
-        "UPDATE _schema SET stamp = 'older';
+        "UPDATE _sync SET schema_stamp = 'older';
          UPDATE _sync SET phase = 'new'",
     );
     (dir, db)
@@ -133,7 +133,10 @@ fn upgraded_database_works_like_new() {
 #[test]
 fn name_taken_by_user_is_no_disk_fault() {
     let (_dir, db) = older_contract();
-    as_keeper(&db, "DELETE FROM _schema; DROP TRIGGER _guard__migrations_delete; DELETE FROM _migrations");
+    as_keeper(
+        &db,
+        "UPDATE _sync SET schema_stamp = NULL; DROP TRIGGER _guard__migrations_delete; DELETE FROM _migrations",
+    );
     let look = format!("next: sqlite3 {} .schema, and rename ", db.display());
     let printed = text(&replica(&db, &["status"]).stderr);
     assert!(printed.contains("_gate already exists") && printed.contains(&look), "{printed}");
@@ -152,7 +155,7 @@ fn database_of_newer_program_is_left_alone() {
          ORDER BY version DESC LIMIT 1",
     );
     // The stamp differs too, or the migrations would not be looked at.
-    as_keeper(&db, "UPDATE _schema SET stamp = 0");
+    as_keeper(&db, "UPDATE _sync SET schema_stamp = 0");
     let before = sql(&db, ".dump");
     let refused = replica(&db, &["status"]);
     let printed = text(&refused.stderr);

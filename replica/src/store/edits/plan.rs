@@ -104,8 +104,7 @@ fn has_open_edits(connection: &Connection) -> Result<bool, StoreError> {
 /// True when the rows reflect every event up to the head that the server reported at the last contact. The phase
 /// cannot tell: the phase may be `needs_key` although the feed is current.
 fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
-    let text =
-        "SELECT backfilled AND NOT replaying AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
+    let text = "SELECT backfilled AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
                 FROM _sync";
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }

@@ -30,8 +30,7 @@ pub(crate) fn settle(
 ) -> Result<BTreeSet<(Kind, String)>, StoreError> {
     // The position alone proves nothing, because a restored server counts positions again. The feed must have shown the
     // record at the edit's position or later, or its delete.
-    let mut passed =
-        "s.acked_rev <= ?1 AND (coalesce(i.deleted, e.method = 'delete') OR e.method <> 'delete' AND i.rev >= s.acked_rev)";
+    let mut passed = "s.acked_rev <= ?1 AND (coalesce(i.deleted, e.method = 'delete') OR e.method <> 'delete' AND i.rev >= s.acked_rev)";
     if hearth_simulated::planted(hearth_simulated::PlantedFault::OverlayDroppedAtAck) {
         passed = "?1 >= 0";
     }

@@ -22,13 +22,13 @@ const ENTRY_BYTES: usize = 16 + 8;
 
 /// Forgets the listed ids.
 pub(super) fn clear(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _walk_pages")?.execute([])?;
+    tx.prepare_cached("DELETE FROM _listed")?.execute([])?;
     Ok(())
 }
 
 /// Forgets the listed ids of a collection.
 pub(super) fn clear_kind(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _walk_pages WHERE kind = ?1")?.execute([kind.as_str()])?;
+    tx.prepare_cached("DELETE FROM _listed WHERE kind = ?1")?.execute([kind.as_str()])?;
     Ok(())
 }
 
@@ -39,13 +39,13 @@ pub(super) fn save_page(tx: &Transaction<'_>, kind: Kind, page: &[ListedId]) -> 
         bytes.extend(id.as_bytes());
         bytes.extend(rev.to_le_bytes());
     }
-    tx.prepare_cached("INSERT INTO _walk_pages (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
+    tx.prepare_cached("INSERT INTO _listed (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
     Ok(())
 }
 
 /// True when a collection was listed. A collection without records has one empty page.
 pub(super) fn is_listed(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _walk_pages WHERE kind = ?1)";
+    let text = "SELECT EXISTS (SELECT 1 FROM _listed WHERE kind = ?1)";
     Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
@@ -60,8 +60,7 @@ struct ListedIds(Vec<(Uuid, i64)>);
 
 impl ListedIds {
     fn load(connection: &Connection, kind: Kind) -> Result<ListedIds, StoreError> {
-        let mut statement =
-            connection.prepare_cached("SELECT ids FROM _walk_pages WHERE kind = ?1 ORDER BY page DESC")?;
+        let mut statement = connection.prepare_cached("SELECT ids FROM _listed WHERE kind = ?1 ORDER BY page DESC")?;
         let mut pages = statement.query([kind.as_str()])?;
         let mut all = Vec::new();
         while let Some(page) = pages.next()? {

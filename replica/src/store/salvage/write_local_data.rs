@@ -37,7 +37,7 @@ pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<Rebu
     Ok(report)
 }
 
-/// Corrects rows whose counterpart is lost, and orders a replay of the feed.
+/// Corrects rows whose counterpart is lost, and forgets the revisions.
 const RESET_UNPROVEN: &str = "
     -- A request is made anew when its bytes, precondition or refusal are lost: the same bytes would overwrite later
     -- changes of others. An edit whose acknowledgement is lost is sent again with its key. The other edits of a bulk request
@@ -62,8 +62,7 @@ const RESET_UNPROVEN: &str = "
     -- The server may have been restored since. Each version of the server counts as newer than an unknown revision.
     DELETE FROM _base WHERE deleted AND fields = '{}' OR NOT EXISTS
         (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id);
-    UPDATE _base SET rev = NULL, deleted = 0;
-    UPDATE _sync SET replaying = 1;";
+    UPDATE _base SET rev = NULL, deleted = 0;";
 
 /// Makes the ids of later edits higher than every id that was ever given.
 fn set_edit_sequence(tx: &Transaction<'_>, newest_edit_id: i64) -> Result<(), StoreError> {

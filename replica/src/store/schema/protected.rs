@@ -2,13 +2,11 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 16] = [
-    "_schema",
+pub(crate) const TABLES: [&str; 14] = [
     "_sync",
     "_base",
     "_reconcile",
-    "_walk_pages",
-    "_refill",
+    "_listed",
     "_requests",
     "_outbox",
     "_search_rows",

@@ -68,7 +68,7 @@ SELECT
          -- A reconcile lasts until its end, in contact or not.
          WHEN is_reconciling OR reconcile_requested THEN 'reconciling'
          WHEN in_contact THEN CASE WHEN phase = 'live' AND NOT is_level THEN 'catching_up' ELSE phase END
-         WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT replaying THEN 'new' ELSE 'backfilling' END
+         WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT EXISTS (SELECT kind FROM _base) THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
     coalesce(question, reason,
              (SELECT CASE WHEN count(kind) > 0 THEN 'changes by another program that wait for you: ' || count(kind)
@@ -104,7 +104,7 @@ SELECT
     CASE WHEN NOT in_contact THEN coalesce(offline_since, last_contact_at) END AS offline_since,
     CASE WHEN in_contact THEN transport END                            AS transport,
     verified_at,
-    (SELECT version FROM _schema)                                      AS schema_version,
+    schema_version,
     daemon_pid
 FROM status";
 

@@ -123,7 +123,7 @@ fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<S
         return Ok(ServerDecision::NotAsked);
     }
     // The event of the next task follows that of the completed one directly, in the same transaction.
-    let has_passed = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile)
+    let has_passed = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile)
                           AND (?2 OR coalesce(position > coalesce(
                               (SELECT rev FROM _base WHERE kind = 'task' AND record_id = ?1),
                               (SELECT rev FROM edit_history WHERE id = ?3)), 0))

@@ -131,13 +131,10 @@ fn edits_of_unknown_home_are_parked() {
 #[test]
 fn each_table_is_local_or_from_server() {
     let told_again = [
-        "_schema",
         "_sync",
         "_search_rows",
         "_reconcile",
-        "_walk_pages",
-        // The same command begins again, and the server knows what it has.
-        "_refill",
+        "_listed",
         // Documents name the files again, and bytes beside the database are found again.
         "files",
         "file_texts",

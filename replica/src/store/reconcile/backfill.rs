@@ -1,5 +1,6 @@
-//! The replay: reads the whole feed again over existing rows, after a rebuild. Records that the replay does not show
-//! are deleted. Must not touch records that the server never had.
+//! The end of a backfill: the feed has shown every record that the server has. A base image at an unknown revision is then of a
+//! record that the server does not have: a rebuild reads the feed from the beginning with such images. Must not touch records
+//! that the server never had.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
@@ -11,7 +12,7 @@ use crate::store::reconcile::sweep::is_mass_delete;
 use crate::store::reconcile::{listing, sentences};
 use crate::store::{StoreError, base, log};
 
-/// Ends the replay at the head, and deletes the records that the replay did not show. Nothing is deleted when a
+/// Ends the backfill at the head, and deletes the known records that it did not show. Nothing is deleted when a
 /// reconcile is needed; then the result is the cause of the reconcile. A reconcile is needed when a confirmed edit
 /// belongs to another history, or when a person must agree to a mass delete. `cursor`: the feed continues from this
 /// cursor.
@@ -21,9 +22,11 @@ pub(crate) fn finish(
     cursor: Option<&str>,
     now: Timestamp,
 ) -> Result<Option<ReconcileCause>, StoreError> {
-    let (replaying, before): (bool, Option<String>) =
-        tx.query_row("SELECT replaying, cursor FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if !replaying {
+    let (is_done, before): (bool, Option<String>) =
+        tx.query_row("SELECT backfilled OR EXISTS (SELECT 1 FROM _reconcile), cursor FROM _sync", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    if is_done {
         return Ok(None);
     }
     if let (Some(resume), true) = (cursor.map(str::to_owned).or(before), is_another_history(tx, head)?) {
@@ -46,12 +49,13 @@ pub(crate) fn finish(
             None => base::rebase(tx, kind, &id)?,
         }
     }
-    tx.execute("UPDATE _sync SET replaying = 0", [])?;
-    log(tx, LogLevel::Info, &sentences::rebuild_done(i64::try_from(gone).unwrap_or(i64::MAX)))?;
+    if gone > 0 {
+        log(tx, LogLevel::Info, &sentences::backfill_done(i64::try_from(gone).unwrap_or(i64::MAX)))?;
+    }
     Ok(None)
 }
 
-/// A record of the database that the replay did not show.
+/// A known record that the backfill did not show.
 struct Missing {
     kind: Kind,
     id: String,
@@ -78,7 +82,7 @@ fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError>
 
 /// True when a confirmed edit belongs to another history than the server's: the edit's position is after the head, or
 /// the record's revision is lower than the edit's position. Only a restored server shows such an edit. The server
-/// cannot report the restore, because the replay began without a cursor.
+/// cannot report the restore, because the backfill began without a cursor.
 fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreError> {
     let confirmed = "FROM edit_history h WHERE h.outcome IN ('confirmed', 'merged')";
     let beyond = format!("SELECT EXISTS (SELECT 1 {confirmed} AND h.rev > ?1)");
