@@ -103,6 +103,12 @@ pub(crate) fn changes_completion(patch: &Fields, base: &Fields) -> bool {
     is_done(patch) && is_done(base) && moment(patch).is_some_and(|mine| moment(base) != Some(mine))
 }
 
+/// True when a record of the server has these values. Values that the server computes prove nothing.
+pub(crate) fn holds(kind: Kind, record: &Fields, values: &Fields) -> bool {
+    let there = BaseImage { rev: None, fields: record.clone(), deleted: false };
+    differing(kind, values, &Fields::new(), &there, |field| field.mine != field.theirs).is_empty()
+}
+
 /// The fields of `mine` for which `only` is true, in the order of the table. Every value is in the server's form.
 fn differing(
     kind: Kind,

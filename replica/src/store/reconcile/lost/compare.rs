@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hearth_contract::check::{Fields, Intent, check_field};
+use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
 use hearth_contract::record::complete;
-use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
@@ -13,6 +12,7 @@ use serde_json::Value;
 use super::candidate::Lost;
 use crate::model::Method;
 use crate::store::edits::settle;
+use crate::store::merge::holds;
 use crate::store::{StoreError, base, rows};
 
 /// Which edits are compared.
@@ -114,7 +114,7 @@ impl Comparison {
             edit.patch.shift_remove(name);
             let before = edit.base.shift_remove(name);
             let field = Fields::from_iter([(name.clone(), value.clone())]);
-            if server_version.is_some_and(|stored| shows(record.0, &stored.fields, &field)) {
+            if server_version.is_some_and(|stored| holds(record.0, &stored.fields, &field)) {
                 *overwriter = None;
             } else if let (Some(index), Some(before)) = (*overwriter, before) {
                 // Both edits are lost, so the base of the later edit becomes the value before the earlier edit.
@@ -205,7 +205,7 @@ fn split_by_visibility(tx: &Transaction<'_>, condition: &str) -> Result<(Vec<i64
             Some(_) if is_create => true,
             Some(stored) => rows::parse_object(&row.get::<_, String>(4)?)?
                 .into_iter()
-                .any(|field| shows(kind, &stored.fields, &Fields::from_iter([field]))),
+                .any(|field| holds(kind, &stored.fields, &Fields::from_iter([field]))),
         };
         if shows_any { &mut visible } else { &mut overwritten }.push(lost.edit);
     }
@@ -222,7 +222,7 @@ fn shows_effect(method: Method, kind: Kind, patch: &Fields, server_version: Opti
     match (method, server_version) {
         (Method::Delete, stored) => stored.is_none(),
         (Method::Create, stored) => stored.is_some(),
-        (_, Some(stored)) => shows(kind, &stored.fields, patch),
+        (_, Some(stored)) => holds(kind, &stored.fields, patch),
         (_, None) => false,
     }
 }
@@ -238,19 +238,8 @@ pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result
             Some(record) => {
                 let mut record = record.clone();
                 complete(lost.kind, &mut record);
-                shows(lost.kind, &record, &rows::parse_object(&patch)?)
+                holds(lost.kind, &record, &rows::parse_object(&patch)?)
             }
             None => false,
         })
-}
-
-/// True when a record has these values. Values are normalized as the server stores values. Fields that the server computes
-/// prove nothing.
-fn shows(kind: Kind, record: &Fields, values: &Fields) -> bool {
-    values.iter().all(|(name, value)| match resource(kind).field(name) {
-        Some(field) if field.is_writable() => {
-            check_field(field, Intent::Patch, value).ok().as_ref() == record.get(name)
-        }
-        _ => true,
-    })
 }
