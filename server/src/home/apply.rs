@@ -186,7 +186,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
     ) -> Result<WriteResult, StoreError> {
         faults.extend(self.missing_references(kind, &fields, None)?);
         faults.extend(document_file::complete(self.tx, self.home.number, None, None, &mut fields)?);
-        faults.extend(series::implausible_completion(self.tx, &self.home, &fields, None, self.machine_now)?);
+        faults.extend(series::implausible_completion(&fields, None, self.machine_now));
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
         }
@@ -233,7 +233,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if !preconditions.admits(Some(before.rev)) && !planted(PlantedFault::IfMatchIgnored) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
-        faults.extend(series::implausible_completion(self.tx, &self.home, &changes, Some(&before), self.machine_now)?);
+        faults.extend(series::implausible_completion(&changes, Some(&before), self.machine_now));
         let mut after = before.fields.clone();
         let sent = if kind == Kind::Document { changes.clone() } else { Fields::new() };
         after.extend(changes);
