@@ -181,10 +181,10 @@ impl Init {
             return Ok((key, false));
         }
         let text = if io::stdin().is_terminal() {
-            if !self.ask_key {
-                if let Some(key) = key_by_approval(server)? {
-                    return Ok((key, true));
-                }
+            if !self.ask_key
+                && let Some(key) = key_by_approval(server)?
+            {
+                return Ok((key, true));
             }
             output::message("API key (not shown):");
             console::Term::stderr().read_secure_line()?
