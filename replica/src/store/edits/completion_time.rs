@@ -1,4 +1,4 @@
-//! Edits whose `completed_at` the server refuses: the clock of this machine is wrong, or the server is older than the field.
+//! Edits whose `completed_at` the server refuses: the clock of this machine is ahead, or the server is older than this program.
 //! Nobody typed the moment, so no person must decide: the edit goes again without it, and the server's clock counts. Must not
 //! know other refusals.
 
