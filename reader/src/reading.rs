@@ -21,6 +21,23 @@ pub struct Reading {
     /// Scanned pages that were not read because the time was over. Their pages are without lines.
     #[serde(default)]
     pub unread_pages: usize,
+    /// The text of each page behind its lines, where the places of further words were let go. Empty: all places are kept, or the
+    /// reading was parsed without it: it may be much larger than all else. [`Reading::with_rest`] parses it too.
+    #[serde(default, skip_deserializing)]
+    pub rest: Vec<String>,
+    /// The beginning of `rest`, at most [`MORE_BYTES_MAX`] bytes.
+    #[serde(default)]
+    pub more: String,
+}
+
+/// Bytes of `more` of a [`Reading`]: more than an index takes of a text.
+const MORE_BYTES_MAX: usize = 64 << 10;
+
+/// The text of a reading whose places were let go.
+#[derive(Deserialize)]
+struct Rest {
+    #[serde(default)]
+    rest: Vec<String>,
 }
 
 /// Where the text of a file comes from.
@@ -86,7 +103,7 @@ pub struct Word {
 
 /// A rectangle on a page, each number from 0 to 1: left edge, upper edge, width, height. In JSON `[x, y, w, h]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "[f32; 4]", into = "[f32; 4]")]
+#[serde(from = "[f32; 4]", into = "[f64; 4]")]
 pub struct Area {
     /// Left edge, as a part of the width of the page.
     pub x: f32,
@@ -187,6 +204,64 @@ impl Area {
     }
 }
 
+impl Reading {
+    /// Parses a reading with all of its text. Error: the JSON is malformed.
+    pub fn with_rest(json: &[u8]) -> Result<Reading, serde_json::Error> {
+        let reading: Reading = serde_json::from_slice(json)?;
+        let Rest { rest } = serde_json::from_slice(json)?;
+        Ok(Reading { rest, ..reading })
+    }
+
+    /// The text of each page.
+    pub fn texts(&self) -> impl Iterator<Item = String> {
+        self.pages.iter().enumerate().map(|(at, page)| {
+            let rest = self.rest.get(at).filter(|rest| !rest.is_empty());
+            let lines = Some(page.text()).filter(|text| !text.is_empty());
+            lines.into_iter().chain(rest.cloned()).collect::<Vec<_>>().join("\n")
+        })
+    }
+
+    /// The text of all pages as far as it is known without `rest`, at most this number of bytes.
+    pub fn beginning(&self, bytes_max: usize) -> String {
+        let mut text = String::new();
+        for line in self.pages.iter().flat_map(|page| &page.lines) {
+            if text.len() >= bytes_max {
+                break;
+            }
+            text += &line.text();
+            text.push('\n');
+        }
+        text += &self.more;
+        text.truncate(text.floor_char_boundary(bytes_max.min(text.trim_end().len())));
+        text
+    }
+
+    /// Lets go of the places of all lines behind the first words: at most so many words, and so many bytes. Their text stays.
+    pub fn limit_places(&mut self, words_max: usize, bytes_max: usize) {
+        let (mut words, mut bytes) = (words_max, bytes_max);
+        let mut rest = Vec::new();
+        for page in &mut self.pages {
+            let kept = page.lines.iter().take_while(|line| {
+                let length: usize = line.words.iter().map(|word| word.text.len()).sum();
+                let fits = line.words.len() <= words && length <= bytes;
+                (words, bytes) = if fits { (words - line.words.len(), bytes - length) } else { (0, 0) };
+                fits
+            });
+            let kept = kept.count();
+            rest.push(page.lines.drain(kept..).map(|line| line.text()).collect::<Vec<_>>().join("\n"));
+        }
+        let texts = rest.iter().filter(|text| !text.is_empty());
+        for text in texts {
+            let room = MORE_BYTES_MAX.saturating_sub(self.more.len());
+            self.more += &text[..text.floor_char_boundary(room)];
+            self.more.push('\n');
+        }
+        if !self.more.is_empty() {
+            self.rest = rest;
+        }
+    }
+}
+
 impl Line {
     /// The words with one space between.
     pub fn text(&self) -> String {
@@ -212,9 +287,46 @@ impl From<[f32; 4]> for Area {
     }
 }
 
-impl From<Area> for [f32; 4] {
-    fn from(area: Area) -> [f32; 4] {
-        // Four digits are finer than any screen.
-        [area.x, area.y, area.w, area.h].map(|part| (part * 10_000.0).round() / 10_000.0)
+impl From<Area> for [f64; 4] {
+    fn from(area: Area) -> [f64; 4] {
+        // Four digits are finer than any screen. A single-precision number would get more digits in a JSON value.
+        [area.x, area.y, area.w, area.h].map(|part| (f64::from(part) * 10_000.0).round() / 10_000.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(lines: &[&str]) -> Page {
+        let word = |text: &str| Word { text: text.to_owned(), ..Word::default() };
+        let line = |text: &&str| Line { words: text.split(' ').map(word).collect() };
+        Page { lines: lines.iter().map(line).collect(), ..Page::default() }
+    }
+
+    #[test]
+    fn place_has_four_digits_as_a_json_value() {
+        let area = Area { x: 0.0875, y: 0.25, w: 0.1, h: 1.0 / 7.0 };
+        assert_eq!(serde_json::to_value(area).unwrap().to_string(), "[0.0875,0.25,0.1,0.1429]");
+    }
+
+    #[test]
+    fn text_stays_without_its_places() {
+        let whole = Reading { pages: vec![page(&["a b", "c d", "e"]), page(&["f"])], ..Reading::default() };
+        // Each word has one letter.
+        for (words, lines) in [(0, [0, 0]), (2, [1, 0]), (3, [1, 0]), (5, [3, 0]), (6, [3, 1])] {
+            let mut short = whole.clone();
+            short.limit_places(words, 100);
+            let kept: Vec<usize> = short.pages.iter().map(|page| page.lines.len()).collect();
+            assert_eq!((kept, short.texts().collect::<Vec<_>>()), (lines.to_vec(), whole.texts().collect()), "{words}");
+            assert_eq!((short.beginning(9), short.beginning(5)), ("a b\nc d\ne".to_owned(), "a b\nc".to_owned()));
+            assert_eq!(short.beginning(100), "a b\nc d\ne\nf");
+            let json = serde_json::to_vec(&short).unwrap();
+            assert_eq!(Reading::with_rest(&json).unwrap(), short);
+            assert!(serde_json::from_slice::<Reading>(&json).unwrap().rest.is_empty());
+            let mut long = whole.clone();
+            long.limit_places(100, words);
+            assert_eq!(long, short, "letters count as words do");
+        }
     }
 }

@@ -41,6 +41,11 @@ impl Replica {
         self.notify_on_success(accept::accept(&mut *self.write_connection()?, self.origin, id, wish))
     }
 
+    /// Has a failed capture read again, and returns the id of its copy, which is sent when a server answers.
+    pub fn retry_capture(&self, id: &str) -> Result<String, EditError> {
+        self.notify_on_success(accept::retry(&mut *self.write_connection()?, id))
+    }
+
     /// Throws the drafts of a capture away.
     pub fn discard_capture(&self, id: &str) -> Result<(), EditError> {
         self.notify_on_success(accept::discard(&mut *self.write_connection()?, id))

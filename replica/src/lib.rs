@@ -56,7 +56,7 @@ pub use model::{
     LogLevel, Method, Origin, Phase, ReasonCode, Settled, Transport,
 };
 pub use store::StoreError;
-pub use store::captures::accept::Acceptance;
+pub use store::captures::accept::{Acceptance, Taken};
 pub use store::captures::make::{CAPTURE_FILES_MAX, NewCapture};
 pub use store::captures::table::{Capture, Draft};
 pub use store::edits::Decided;

@@ -83,23 +83,28 @@ fn beside<T>(attack: &Attack, address: &str, measure: impl FnOnce() -> anyhow::R
 /// The delays of the normal client's requests, each on a new connection, and the growth of the log in kB.
 fn measure(address: &str, requests: &[Vec<u8>], time: Duration, log: &Path) -> anyhow::Result<(Vec<Duration>, f64)> {
     let (began, before) = (Instant::now(), std::fs::metadata(log)?.len());
-    let mut delays = Vec::new();
+    let delays = delays(address, requests, || began.elapsed() >= time)?;
+    let grown = std::fs::metadata(log)?.len() - before;
+    Ok((delays, grown as f64 / 1000.0))
+}
+
+/// The delays of requests, each on a new connection, until the measurement is over.
+pub(crate) fn delays(address: &str, requests: &[Vec<u8>], is_over: impl Fn() -> bool) -> anyhow::Result<Vec<Duration>> {
     block_on(async {
+        let mut delays = Vec::new();
         for request in requests.iter().cycle() {
             let asked = Instant::now();
             let mut wire = Wire::connect(address).await?;
             let response = wire.send(request).await?;
             delays.push(asked.elapsed());
             anyhow::ensure!(response.status < 300, "status {}: {:?}", response.status, wire.text(response));
-            if began.elapsed() >= time {
-                return Ok(());
+            if is_over() {
+                break;
             }
             tokio::time::sleep(PACE).await;
         }
-        Ok(())
-    })?;
-    let grown = std::fs::metadata(log)?.len() - before;
-    Ok((delays, grown as f64 / 1000.0))
+        Ok(delays)
+    })
 }
 
 /// Starts the service with its default settings, its log in a file, and few open files.
@@ -112,6 +117,6 @@ fn serve(data: &Path, log: &Path) -> (Process, String) {
 }
 
 /// Makes the peak of a process's memory begin at its present memory (proc(5)).
-fn reset_peak(process: u32) -> anyhow::Result<()> {
+pub(crate) fn reset_peak(process: u32) -> anyhow::Result<()> {
     Ok(std::fs::write(format!("/proc/{process}/clear_refs"), "5")?)
 }

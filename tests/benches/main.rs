@@ -4,7 +4,7 @@
 //! - [`figures`]: spreads, targets, tables.
 //! - [`testbed`]: the filled service. [`load`]: the load generator. [`baselines`]: the baselines of ratios.
 //! - [`reads`], [`writes`], [`streams`], [`replicas`], [`gaps`], [`pushes`], [`replica_reads`], [`screens`], [`machine`],
-//!   [`homes`], [`hostile`]: the workloads. [`reader`]: how well photos and papers are read. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
+//!   [`homes`], [`hostile`], [`hostile_files`]: the workloads. [`reader`]: how well photos and papers are read. [`peers`]: other services. [`proxy`]: counts bytes between replica and service.
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 
 mod baselines;
@@ -12,6 +12,7 @@ mod figures;
 mod gaps;
 mod homes;
 mod hostile;
+mod hostile_files;
 mod load;
 mod machine;
 mod peers;
@@ -32,7 +33,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use figures::Row;
 use peers::Peer;
-use testbed::{Scale, Testbed};
+use testbed::{HostileFiles, Scale, Testbed};
 
 /// Measures the service and its replica, each figure beside what limits it.
 #[derive(Parser)]
@@ -55,6 +56,12 @@ struct Args {
     /// Write the figures here as JSON too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Damaged photos and papers in `hostile-files`
+    #[arg(long, value_name = "COUNT", default_value_t = Scale::FULL.hostile_files.damaged)]
+    damaged: usize,
+    /// In `hostile-files`, recognize text in the pixels too, with the models in target/models
+    #[arg(long)]
+    recognize: bool,
     /// Only prove that each workload runs: few records, moments, one run, no judgement
     #[arg(long)]
     short: bool,
@@ -87,7 +94,7 @@ type Workload = (&'static str, fn(&mut Testbed) -> anyhow::Result<()>);
 
 /// All workloads, ordered so that none disturbs the next: reads, small writes, large writes, then the state of the
 /// machine.
-const WORKLOADS: [Workload; 20] = [
+const WORKLOADS: [Workload; 21] = [
     ("peers", peers::beside),
     ("read", reads::by_id),
     ("page", reads::pages),
@@ -107,6 +114,7 @@ const WORKLOADS: [Workload; 20] = [
     ("homes", homes::homes),
     ("push", pushes::push),
     ("hostile", hostile::hostile),
+    ("hostile-files", hostile_files::hostile_files),
     ("memory", machine::memory),
     ("start", machine::start),
 ];
@@ -134,7 +142,10 @@ fn main() -> anyhow::Result<()> {
         let scale = if args.short {
             Scale::SHORT
         } else {
-            Scale { records, runs: args.runs.max(1), time: Duration::from_secs_f64(args.seconds), ..Scale::FULL }
+            let hostile_files =
+                HostileFiles { damaged: args.damaged, recognize: args.recognize, ..Scale::FULL.hostile_files };
+            let time = Duration::from_secs_f64(args.seconds);
+            Scale { records, runs: args.runs.max(1), time, hostile_files, ..Scale::FULL }
         };
         eprintln!("{records} records: filling a home");
         let mut testbed = Testbed::new(scale, args.peer.clone())?;

@@ -37,6 +37,19 @@ pub(crate) struct Scale {
     pub(crate) dependents: usize,
     /// Number of idle sockets of an attack.
     pub(crate) sockets: usize,
+    /// The files that are made to harm the service.
+    pub(crate) hostile_files: HostileFiles,
+}
+
+/// Files that are made to harm the service.
+#[derive(Clone, Copy)]
+pub(crate) struct HostileFiles {
+    /// Number of bombs, at most.
+    pub(crate) bombs: usize,
+    /// Number of damaged photos and papers.
+    pub(crate) damaged: usize,
+    /// Whether text in pixels is recognized.
+    pub(crate) recognize: bool,
 }
 
 impl Scale {
@@ -51,6 +64,7 @@ impl Scale {
         households: &[1, 100, 1000, 5000],
         dependents: 4000,
         sockets: 1100,
+        hostile_files: HostileFiles { bombs: usize::MAX, damaged: 1000, recognize: false },
     };
     pub(crate) const SHORT: Scale = Scale {
         records: 300,
@@ -63,6 +77,7 @@ impl Scale {
         households: &[1, 4],
         dependents: 50,
         sockets: 20,
+        hostile_files: HostileFiles { bombs: 4, damaged: 4, recognize: false },
     };
 }
 
@@ -207,7 +222,8 @@ impl Testbed {
         self.post("/v1/tasks/bulk", &json!({ "operations": operations.collect::<Vec<_>>() }).to_string())
     }
 
-    fn head(&self, method: &str, target: &str) -> String {
+    /// The first lines of a request, with the key.
+    pub(crate) fn head(&self, method: &str, target: &str) -> String {
         let (host, key) = (&self.address, &self.key);
         format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {key}\r\n")
     }

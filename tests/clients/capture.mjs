@@ -4,10 +4,11 @@ import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-const { URL: base, LINK: link, LIVE: key, PLATE: plate, HAS_MODELS: hasModels, SHOTS: shots } = process.env;
+const { URL: base, LINK: link, LIVE: key, PLATE: plate, INVOICE: invoice, HAS_MODELS: hasModels, SHOTS: shots } = process.env;
 const CODE = "4006381333931";
 const READ_MAX = 90_000; // milliseconds
 const ATTEMPTS_MAX = 3;
+const TABS_MAX = 100;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 const page = await (await browser.newContext({ viewport: { width: 375, height: 760 } })).newPage();
@@ -100,4 +101,43 @@ await judge("paper");
 await press("Discard");
 await page.getByText("Discarded").waitFor();
 await judge("list");
+
+// A file that is no picture: the page says why, and offers other photos.
+await page.goto(`${base}/home/read`);
+await judge("read");
+await page.getByLabel("Or choose photos or PDF").setInputFiles({ name: "dark.jpg", mimeType: "image/jpeg", buffer: Buffer.from("\xff\xd8\xff\xe0 dark", "latin1") });
+await press("Read");
+await page.waitForFunction(() => location.pathname.includes("/captures/") && !document.querySelector("[data-wait]"), null, { timeout: READ_MAX });
+await page.getByText("could not be read").first().waitFor();
+await judge("failed");
+
+// By keyboard alone, and without a script: a paper is sent, its page is looked at again, a value is typed, and the item is there.
+const tabTo = async (selector) => {
+  for (let step = 0; step < TABS_MAX; step += 1) {
+    await plain.keyboard.press("Tab");
+    if (await plain.locator(selector).and(plain.locator(":focus")).count()) return;
+  }
+  assert.fail(`${selector} is not reached by the tabulator key on ${plain.url()}`);
+};
+await plain.goto(`${base}/home/read`);
+await plain.getByLabel("Or choose photos or PDF").setInputFiles(invoice);
+await tabTo("form button");
+await plain.keyboard.press("Enter");
+await plain.waitForURL(/\/home\/captures\//);
+for (const until = Date.now() + READ_MAX; await plain.getByRole("link", { name: "Look again" }).count(); ) {
+  assert(Date.now() < until, "the paper was not read");
+  await tabTo('a:text("Look again")');
+  await Promise.all([plain.waitForEvent("load"), plain.keyboard.press("Enter")]);
+}
+await tabTo('input[name="item.name"]');
+await plain.keyboard.press("Control+A");
+await plain.keyboard.type("Dishwasher");
+await tabTo('input[name="take"][value="item.barcode"]');
+if (await plain.locator('input[name="take"][value="item.barcode"]').isChecked()) await plain.keyboard.press("Space");
+await tabTo("form button.main");
+await plain.keyboard.press("Enter");
+await plain.waitForURL(/said=added/);
+assert.equal(await plain.getByRole("heading", { level: 1 }).innerText(), "Dishwasher");
+const dishwasher = (await (await fetch(`${base}/v1/inventory?limit=100`, { headers })).json()).data.find((item) => item.name === "Dishwasher");
+assert.deepEqual([dishwasher.purchase_price, dishwasher.barcode], ["891.31", null], "only what is marked is stored");
 await browser.close();

@@ -23,8 +23,8 @@ npm install --silent --no-audit --no-fund --prefix "$WORK/node" playwright-core@
 cp "$here/capture.mjs" "$WORK/node/"
 LINK=$("$SERVER" --data "$WORK/data" console link --team "My home" 2>/dev/null)
 LIVE=$("$SERVER" --data "$WORK/data" key create --team "My home" --env live --scopes all --quiet)
-export URL LINK LIVE HAS_MODELS PLATE=$WORK/plate.jpg SHOTS=${SHOTS:-}
-timeout -k 5 300 node "$WORK/node/capture.mjs" || fail "the pages have a fault"
+export URL LINK LIVE HAS_MODELS PLATE=$WORK/plate.jpg INVOICE=$ROOT/fixtures/reader/invoice.pdf SHOTS=${SHOTS:-}
+timeout -k 5 400 node "$WORK/node/capture.mjs" || fail "the pages have a fault"
 
 export REPLICA=$WORK/home/replica.db
 replica() { "$REPLICA_PROGRAM" --db "$REPLICA" "$@"; }

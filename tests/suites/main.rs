@@ -1,11 +1,13 @@
 //! The test suites, in one binary. Only `simulation.rs` has a binary of its own.
 //!
 //! - [`http`]: the API over HTTP, by the sections of the contract.
+//! - [`captures`]: photos and papers that become drafts, and records.
 //! - [`citations`]: each citation of the contract names a section of `docs/contract.md`.
 //! - [`operating`]: the operator's commands of the built server program.
 //! - [`console_access`]: who is let into the console after a kill and after a restore.
 //! - [`crash`]: server and daemon killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
+//! - [`first_contact`]: what a home has done before it first meets a server.
 //! - [`files`]: files of documents: attach, upload, fetch.
 //! - [`recovery`]: replicas that reconcile after lost history. [`restore_to`]: a replica fills an empty home.
 //! - [`device_flow`]: a device that a person approves in a browser.
@@ -21,6 +23,7 @@
 //! - [`tidy`]: rules of the code that the compiler does not check.
 #![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
+mod captures;
 mod citations;
 mod console_access;
 mod crash;
@@ -29,6 +32,7 @@ mod docs;
 mod drills;
 mod edits;
 mod files;
+mod first_contact;
 mod http;
 mod lab;
 mod operating;

@@ -334,6 +334,13 @@ pub enum Write {
         /// What is taken.
         wish: Box<Acceptance>,
     },
+    /// Have the files of a failed capture read again.
+    RetryCapture {
+        /// The id of the capture.
+        capture: String,
+        /// The title of the capture, for the answer.
+        title: String,
+    },
     /// Throw the drafts of a capture away.
     DiscardCapture {
         /// The id of the capture.

@@ -27,7 +27,7 @@ pub fn kind_of_write(write: &Write) -> Option<Kind> {
         | Write::Many { kind, .. }
         | Write::Delete { kind, .. } => Some(*kind),
         Write::Attach { .. } => Some(Kind::Document),
-        Write::Accept { .. } | Write::DiscardCapture { .. } => None,
+        Write::Accept { .. } | Write::RetryCapture { .. } | Write::DiscardCapture { .. } => None,
         Write::Import { .. } | Write::Undo | Write::Redo | Write::Decide(..) | Write::Pause(_) | Write::SyncNow => None,
     }
 }
@@ -51,6 +51,7 @@ pub fn done_sentence(write: &Write) -> String {
         Write::Attach { title, .. } => format!("Attached to {title}"),
         Write::Delete { title, .. } => format!("Deleted: {title}"),
         Write::Accept { title, .. } => format!("Accepted: {title}"),
+        Write::RetryCapture { title, .. } => format!("Read again: {title}"),
         Write::DiscardCapture { title, .. } => format!("Discarded: {title}"),
         Write::Import { name, .. } => format!("the import of {name}"),
         Write::Many { kind, records, .. } => counted(*kind, records.len()),

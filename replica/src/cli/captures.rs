@@ -8,7 +8,8 @@ use clap::{Args, Subcommand};
 use hearth_contract::schema::Kind;
 use hearth_replica::sync::exchange_captures;
 use hearth_replica::{
-    Acceptance, Capture, CapturePurpose, CaptureState, Draft, ID_PREFIX_MIN, NewCapture, Phase, Replica, Table, now,
+    Acceptance, Capture, CapturePurpose, CaptureState, Draft, ID_PREFIX_MIN, NewCapture, Phase, Replica, Table, Taken,
+    now,
 };
 use serde_json::{Value, json};
 
@@ -90,19 +91,40 @@ enum CaptureDecision {
         /// The capture: its id, or the beginning of it
         id: String,
     },
+    /// Have the files of a failed capture read again
+    Retry {
+        /// The capture: its id, or the beginning of it
+        id: String,
+    },
+}
+
+impl CaptureDecision {
+    fn run(self, context: &Context) -> Result<(), Failure> {
+        let replica = context.open_or_create()?;
+        let (id, done) = match self {
+            CaptureDecision::Discard { id } => {
+                let id = find(&replica, &id)?.id;
+                replica.discard_capture(&id)?;
+                (id, "discarded".to_owned())
+            }
+            CaptureDecision::Retry { id } => {
+                let id = replica.retry_capture(&find(&replica, &id)?.id)?;
+                let done = format!("read again as {id}");
+                (id, done)
+            }
+        };
+        if context.json {
+            return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
+        }
+        output::message(&done);
+        Ok(())
+    }
 }
 
 impl Captures {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        if let Some(CaptureDecision::Discard { id }) = self.decision {
-            let replica = context.open_or_create()?;
-            let id = find(&replica, &id)?.id;
-            replica.discard_capture(&id)?;
-            if context.json {
-                return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
-            }
-            output::message("discarded");
-            return Ok(());
+        if let Some(decision) = self.decision {
+            return decision.run(context);
         }
         let replica = context.open_existing()?;
         look(context, &replica);
@@ -209,8 +231,13 @@ fn show(context: &Context, capture: &Capture) -> Result<(), Failure> {
     for draft in &capture.drafts {
         show_draft(draft)?;
     }
+    let id = &capture.id;
     if capture.state.is_open() {
-        output::next_step(&format!("hearth-replica accept {}, or captures discard {}", capture.id, capture.id));
+        output::next_step(&format!("hearth-replica accept {id}, or captures discard {id}"));
+    } else if capture.state == CaptureState::Failed {
+        output::next_step(&format!(
+            "hearth-replica captures retry {id}; or accept {id} --set name=NAME, or captures discard {id}"
+        ));
     }
     Ok(())
 }
@@ -280,7 +307,8 @@ impl Accept {
         let present = draft.map(|draft| draft.fields.clone()).unwrap_or_default();
         let set = values::fields_to_update(&replica, kind, &self.set, &present)?;
         let only = (!self.fields.is_empty()).then_some(self.fields);
-        let accepted = replica.accept_capture(&capture.id, &Acceptance { draft: self.draft, only, set, into });
+        let wish = Acceptance { draft: self.draft, taken: Taken { only, set }, into, ..Acceptance::default() };
+        let accepted = replica.accept_capture(&capture.id, &wish);
         let (kind, id) = accepted.map_err(|error| {
             let next =
                 format!("hearth-replica captures {}; --set FIELD=VALUE gives a value that is missing", capture.id);

@@ -21,6 +21,8 @@ use crate::store::{HomeNumber, StoreError, Tx, homes};
 const SUGGESTIONS_MAX: usize = 8;
 /// Characters of the name of a draft, at most.
 const NAME_MAX: usize = 40;
+/// The names of drafts of the reader. A page and a replica tell drafts of a job apart by their names.
+const NAMES_OF_THE_READER: [&str; 3] = ["item", "vehicle", "document"];
 /// Characters of the text of an evidence, at most.
 const TEXT_MAX: usize = 500;
 /// The words of `from`.
@@ -87,15 +89,19 @@ async fn put(call: Call, purpose: Purpose) -> Result<Reply, Refusal> {
     .await
 }
 
-/// The name in the path. Error: `not_found` for a malformed name.
+/// The name in the path. Error: `not_found` for a malformed name, and for a name of the reader's own drafts.
 fn name(call: &Call) -> Result<String, Problem> {
     let text = call.name.as_deref().unwrap_or_default();
     let is_sign = |sign: u8| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == b'-';
-    if (1..=NAME_MAX).contains(&text.len()) && text.bytes().all(is_sign) {
+    let is_free = !NAMES_OF_THE_READER.contains(&text);
+    if (1..=NAME_MAX).contains(&text.len()) && text.bytes().all(is_sign) && is_free {
         return Ok(text.to_owned());
     }
     let message = format!("`{}` cannot name a draft.", shorten(text, QUOTED_NAME_MAX));
-    let fix = format!("Choose a name of 1 to {NAME_MAX} signs: small letters a to z, digits, hyphens.");
+    let fix = match is_free {
+        true => format!("Choose a name of 1 to {NAME_MAX} signs: small letters a to z, digits, hyphens."),
+        false => format!("The reader's own draft has this name. Choose another, such as {text}-by-me."),
+    };
     Err(Problem::new(ProblemType::NotFound, message).with_fix(fix))
 }
 

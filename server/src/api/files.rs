@@ -157,8 +157,8 @@ pub async fn text(call: Call) -> Result<Reply, Refusal> {
         None => return Err(nothing_made("The text of this file was not read.", "none").into()),
     };
     let pages = tokio::task::spawn_blocking(move || {
-        let reading: Reading = serde_json::from_str(&reading).ok()?;
-        let pages = reading.pages.iter().map(|page| json!({ "text": page.text() })).collect::<Vec<_>>();
+        let reading = Reading::with_rest(reading.as_bytes()).ok()?;
+        let pages = reading.texts().map(|text| json!({ "text": text })).collect::<Vec<_>>();
         Some(json!({ "pages": pages }).to_string())
     });
     let pages = pages.await.map_err(|_| StoreError::Panicked)?;

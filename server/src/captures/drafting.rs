@@ -11,16 +11,17 @@ use hearth_reader::reading::{Code, Reading};
 use serde_json::{Map, Value, json};
 
 use super::matches;
-use super::process::text;
 use crate::store::captures::{Capture, Purpose};
 use crate::store::readings::{self, Failure, FailureCode, State};
 use crate::store::record_keys::{self, RecordKey};
 use crate::store::records;
 use crate::store::stored_files::{self, FileHash};
-use crate::store::{HomeNumber, StoreError, Tx, homes};
+use crate::store::{HomeNumber, StoreError, Tx, field_values, homes};
 
 /// Characters of the text of a file among the facts of a job.
 const FACT_TEXT_MAX: usize = 4000;
+/// Characters of the words that were read for a value, at most.
+const EVIDENCE_TEXT_MAX: usize = 500;
 /// Codes of a file among the facts of a job.
 const FACT_CODES_MAX: usize = 50;
 /// Records of the home with one value of a key that drafts compare with.
@@ -38,7 +39,8 @@ pub(super) fn draft(
     for hash in &job.files {
         match look_at(tx, job.home, hash)? {
             Ok((reading, fact)) => {
-                files.push(FileReading { sha256: hash.as_str().to_owned(), name: None, reading });
+                let name = file_name(tx, job.home, hash)?;
+                files.push(FileReading { sha256: hash.as_str().to_owned(), name, reading });
                 facts.push(fact);
             }
             Err(why) => {
@@ -72,8 +74,10 @@ fn look_at(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Result<(Rea
         Some(State::Failed(failure)) => return Ok(Err(failure)),
         Some(State::Waiting) | None => return Ok(Err(gone())),
     };
+    // Without the text behind the words with places, which drafts do not need: the files of a job are in memory at once.
     let reading: Reading = serde_json::from_str(&stored)
         .map_err(|_| StoreError::Corrupt(format!("the reading of the file {}", hash.as_str())))?;
+    drop(stored);
     let media = stored_files::find(tx, home, hash)?.map(|file| file.content_type);
     let fact = json!({
         "file": hash.as_str(),
@@ -82,10 +86,17 @@ fn look_at(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Result<(Rea
         "text_source": reading.text_source,
         "taken_on": reading.taken_on,
         "codes": reading.codes.iter().take(FACT_CODES_MAX).map(code_json).collect::<Vec<_>>(),
-        "text": text(&reading).chars().take(FACT_TEXT_MAX).collect::<String>(),
+        "text": readings::beginning(tx, home, hash)?.chars().take(FACT_TEXT_MAX).collect::<String>(),
         "error": null,
     });
     Ok(Ok((reading, fact)))
+}
+
+/// The name of a file, as the first of its documents states it. The bytes alone have none.
+fn file_name(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Option<String>, StoreError> {
+    let document = field_values::documents_of(tx, home, hash, 0, 1)?.pop();
+    let record = document.and_then(|(_, json)| Record::from_json(Kind::Document, &json));
+    Ok(record.and_then(|record| Some(record.fields.get("file_name")?.as_str()?.to_owned())))
 }
 
 /// The facts of a file that was not read.
@@ -154,6 +165,13 @@ fn known_record(kind: Kind, json: &str) -> Option<KnownRecord> {
 fn shown(tx: &Tx<'_>, job: &Capture, files: &[FileReading], draft: Draft) -> Result<Value, StoreError> {
     let Draft { name, kind: word, id, fields, mut evidence } = draft;
     let kind = Kind::parse(&word).ok_or_else(|| StoreError::Corrupt(format!("a draft of the kind {word}")))?;
+    for found in evidence.values_mut() {
+        // A word of a file may be as long as the file.
+        if let Some((end, _)) = found.text.char_indices().nth(EVIDENCE_TEXT_MAX) {
+            found.text.truncate(end);
+        }
+        found.rivals.retain(|rival| rival.as_str().is_none_or(|text| text.len() <= EVIDENCE_TEXT_MAX));
+    }
     let mut checked = Map::new();
     for (name, value) in fields {
         let value = resource(kind).field(&name).and_then(|field| check_field(field, Intent::Patch, &value).ok());

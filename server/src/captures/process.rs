@@ -8,7 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use hearth_contract::search_text::indexed_rest;
-use hearth_reader::reading::{Page, Reading};
+use hearth_reader::reading::Reading;
 use rustix::process::{Pid, Signal, kill_process_group, setpriority_process};
 use serde::Deserialize;
 use tokio::io::AsyncReadExt;
@@ -18,8 +18,10 @@ use crate::shutdown::Shutdown;
 use crate::store::StoreError;
 use crate::store::readings::{Failure, FailureCode, Outcome};
 
-/// Bytes of a reading as JSON, at most.
-const READING_BYTES_MAX: u64 = 8 << 20;
+/// Bytes of a reading as JSON, at most: 2 MB of text, the places of some thousand words, and room for signs that JSON escapes.
+const READING_BYTES_MAX: u64 = 5 << 20;
+/// Bytes of the text of a file of which the index takes its words.
+const SEARCHED_MAX: usize = 128 << 10;
 /// Bytes of the text of a file in which a snippet may stand.
 const BEGINNING_MAX: usize = 16 << 10;
 /// Characters of the sentence of a refusal that are shown.
@@ -97,7 +99,7 @@ pub(super) async fn read(program: &Program<'_>, file: File, shutdown: &mut Shutd
         }
         Some(Ok(Ok((bytes, Some(status))))) => (bytes, status),
     };
-    tokio::task::spawn_blocking(move || outcome(&bytes, status)).await.map_err(|_| StoreError::Panicked)
+    tokio::task::spawn_blocking(move || outcome(bytes, status)).await.map_err(|_| StoreError::Panicked)
 }
 
 /// The output of a program, and its status. No status: the output is over [`READING_BYTES_MAX`], and the program may still run.
@@ -113,22 +115,23 @@ async fn output(child: &mut Child) -> std::io::Result<(Vec<u8>, Option<ExitStatu
 }
 
 /// What the output and the status of a program say.
-fn outcome(bytes: &[u8], status: ExitStatus) -> End {
+fn outcome(bytes: Vec<u8>, status: ExitStatus) -> End {
     if status.success() {
-        return match serde_json::from_slice::<Reading>(bytes) {
-            Ok(reading) => match serde_json::to_string(&reading) {
-                Ok(json) => End::Outcome(Outcome::Read {
-                    beginning: beginning(&text(&reading)),
-                    searched: indexed_rest(&text(&reading)),
-                    look: reading.look.as_deref().and_then(|look| u64::from_str_radix(look, 16).ok()),
-                    reading: json,
-                }),
-                Err(_) => unreadable("its reading is malformed."),
-            },
+        let Ok(reading) = serde_json::from_slice::<Reading>(&bytes) else {
+            return unreadable("its reading is malformed.");
+        };
+        let text = reading.beginning(SEARCHED_MAX);
+        return match String::from_utf8(bytes) {
+            Ok(json) => End::Outcome(Outcome::Read {
+                beginning: text[..text.floor_char_boundary(BEGINNING_MAX)].to_owned(),
+                searched: indexed_rest(&text),
+                look: reading.look.as_deref().and_then(|look| u64::from_str_radix(look, 16).ok()),
+                reading: json,
+            }),
             Err(_) => unreadable("its reading is malformed."),
         };
     }
-    match serde_json::from_slice::<Refused>(bytes) {
+    match serde_json::from_slice::<Refused>(&bytes) {
         Ok(Refused { error }) if status.code() == Some(1) => {
             let sentence: String =
                 error.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).take(SENTENCE_MAX).collect();
@@ -137,16 +140,6 @@ fn outcome(bytes: &[u8], status: ExitStatus) -> End {
         }
         _ => unreadable(&format!("the program that reads files ended early ({status}). Send another picture of it.")),
     }
-}
-
-/// The begin of a text.
-fn beginning(text: &str) -> String {
-    text[..text.floor_char_boundary(BEGINNING_MAX)].to_owned()
-}
-
-/// All text of a reading.
-pub(super) fn text(reading: &Reading) -> String {
-    reading.pages.iter().map(Page::text).collect::<Vec<_>>().join("\n")
 }
 
 fn unreadable(why: &str) -> End {

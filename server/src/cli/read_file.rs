@@ -18,6 +18,11 @@ use serde::Serialize;
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// The JSON has at most so many bytes.
 const JSON_BYTES_MAX: usize = 32 << 20;
+/// The places of so many words are kept: about four close-printed pages. The server holds the places of all files of a job in its memory
+/// while it makes drafts. Of further words the text is kept.
+const PLACES_MAX: usize = 2000;
+/// The bytes of these words, at most: a word may be as long as its file.
+const PLACES_BYTES_MAX: usize = 64 << 10;
 /// No further scanned page is begun after this time. It leaves time for one page before the process is ended.
 const PAGES_TIME: Duration = Duration::from_secs(20);
 
@@ -71,7 +76,10 @@ fn read(args: &ReadFile) -> Result<Reading, String> {
         confine::give_up_programs().map_err(|error| error.to_string())?;
     }
     let models = files.map(Models::load).transpose().map_err(|error| error.to_string())?;
-    look::read_within(&bytes, models.as_ref(), &|| start.elapsed() < PAGES_TIME).map_err(|error| error.to_string())
+    let reading = look::read_within(&bytes, models.as_ref(), &|| start.elapsed() < PAGES_TIME);
+    let mut reading = reading.map_err(|error| error.to_string())?;
+    reading.limit_places(PLACES_MAX, PLACES_BYTES_MAX);
+    Ok(reading)
 }
 
 /// Starts this program again in the same process, with the same arguments and input. Returns the reason when that fails.

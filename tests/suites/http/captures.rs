@@ -328,7 +328,7 @@ async fn agents_suggest_drafts_and_people_accept() {
         "fields": { "room_id": "01970000-0000-7000-8000-000000000002" },
     });
     assert_eq!(put(&client, &draft("a"), &missing).await.faults(), ["id not_found", "fields.room_id not_found"]);
-    for name in ["A", "a_b", "%20", &"a".repeat(41)] {
+    for name in ["A", "a_b", "%20", &"a".repeat(41), "item", "document"] {
         assert_eq!(put(&client, &draft(name), &body).await.error(), "not_found", "{name}");
     }
     for at in 1..8 {

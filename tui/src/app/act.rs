@@ -59,6 +59,7 @@ impl App {
             (Action::Undo, Context::Edits) => self.decide(now, Decision::Undo),
             (Action::Undo, _) => vec![Effect::Write(Write::Undo)],
             (Action::Redo, _) => vec![Effect::Write(Write::Redo)],
+            (Action::Retry, Context::Inbox) => self.retry_capture(),
             (Action::Retry, _) => self.decide(now, Decision::Retry),
             (Action::Discard, Context::Inbox) => self.ask_discard_capture(),
             (Action::Discard, _) => self.ask_discard(),
@@ -99,7 +100,7 @@ impl App {
             (action, Context::Search) => self.act_in_search(action),
             (action, Context::Edits) => self.act_in_edits(action),
             (action, Context::Conflict | Context::ConflictValue) => self.act_in_conflict(action),
-            (action, Context::Inbox) => self.act_in_inbox(now, action),
+            (action, Context::Inbox | Context::DraftValue) => self.act_in_inbox(now, action),
             (action, Context::Sync | Context::Results) => self.act_in_text(action),
             (action, Context::Palette) => self.act_in_palette(now, action),
             (action, Context::Columns) => self.act_in_columns(action),
@@ -128,7 +129,9 @@ impl App {
                 edit.is_some_and(|edit| edit.method != Method::Delete && edit.state != EditState::Conflict)
             }
             Action::Retry if self.is_local() => false,
-            Action::Retry => edit.is_some_and(|edit| !matches!(edit.state, EditState::Sending | EditState::Sent)),
+            Action::Retry if context != Context::Inbox => {
+                edit.is_some_and(|edit| !matches!(edit.state, EditState::Sending | EditState::Sent))
+            }
             _ if context == Context::Inbox => self.applies_in_inbox(action),
             Action::Discard => edit.is_some(),
             Action::Typed => match self.top_layer() {

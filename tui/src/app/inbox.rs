@@ -1,4 +1,4 @@
-//! Keys in the inbox: open a capture, choose fields, accept, discard, look at the picture. Must not know how a decision is carried
+//! Keys in the inbox: open a capture, choose fields, type values, accept, discard, read again, look at the picture. Must not know how a decision is carried
 //! out.
 
 use hearth_replica::{Capture, CaptureState};
@@ -28,14 +28,17 @@ impl App {
         match action {
             Action::Open => inbox.open.is_none() && inbox.current().is_some(),
             Action::OpenFile | Action::Discard => inbox.current().is_some(),
-            Action::Mark | Action::Save => inbox.open.is_some(),
+            Action::Mark | Action::Save | Action::Typed => inbox.open.is_some(),
+            Action::Retry => inbox.current().is_some_and(|found| found.state == CaptureState::Failed),
             Action::NextField => inbox.open.is_some() && inbox.current().is_some_and(|found| found.drafts.len() > 1),
             _ => true,
         }
     }
 
     pub(super) fn open_inbox(&mut self) -> Vec<Effect> {
-        self.layers.push(Layer::Inbox(Box::default()));
+        let mut inbox = Box::<Inbox>::default();
+        inbox.area_unit = self.units().area;
+        self.layers.push(Layer::Inbox(inbox));
         self.reload()
     }
 
@@ -49,10 +52,14 @@ impl App {
     }
 
     pub(super) fn act_in_inbox(&mut self, now: Now, action: Action) -> Vec<Effect> {
-        let page = usize::from(Layout::for_height(self.height).screen());
+        let (page, today) = (usize::from(Layout::for_height(self.height).screen()), self.today);
         let Some(Layer::Inbox(inbox)) = self.layers.last_mut() else { return Vec::new() };
         match action {
+            Action::Back if inbox.is_typing() => inbox.drop_value(),
+            Action::Back if inbox.has_typed() => return self.ask_before_leaving("the draft"),
             Action::Back if inbox.open.is_some() => inbox.open = None,
+            Action::Typed => inbox.type_value(),
+            Action::Take => inbox.take_value(today),
             Action::Back => return self.close(),
             Action::Open => match inbox.current() {
                 Some(capture) if capture.drafts.is_empty() => {
@@ -69,7 +76,7 @@ impl App {
                 let wish = inbox.acceptance().zip(inbox.current());
                 let write = wish.map(|(wish, capture)| Write::Accept {
                     capture: capture.id.clone(),
-                    title: capture.title(),
+                    title: inbox.title().unwrap_or_else(|| capture.title()),
                     wish: Box::new(wish),
                 });
                 return write.map(Effect::Write).into_iter().collect();
@@ -84,6 +91,13 @@ impl App {
             }
         }
         Vec::new()
+    }
+
+    /// Has the files of the failed capture under the cursor read again.
+    pub(super) fn retry_capture(&mut self) -> Vec<Effect> {
+        let failed = self.inbox().and_then(Inbox::current).filter(|capture| capture.state == CaptureState::Failed);
+        let write = failed.map(|capture| Write::RetryCapture { capture: capture.id.clone(), title: capture.title() });
+        write.map(Effect::Write).into_iter().collect()
     }
 
     /// Asks before the drafts of a capture are thrown away.

@@ -82,11 +82,12 @@ impl App {
         self.push_layer(Layer::Confirm(Confirm { question, consequence: TYPED_TEXT_LOST.into(), then: Then::Leave }))
     }
 
-    /// Ends the program. Asks once when typed text of a conflict would be lost, because no draft keeps it. Over a
+    /// Ends the program. Asks once when typed text of a conflict or a draft would be lost, because nothing keeps it. Over a
     /// question the key means yes.
     pub(super) fn quit(&mut self, context: Context) -> Vec<Effect> {
         let would_lose = |layer: &Layer| match layer {
             Layer::Conflict(screen) if screen.has_typed() => Some("a conflict"),
+            Layer::Inbox(inbox) if inbox.has_typed() => Some("a draft"),
             _ => None,
         };
         let Some(what) = self.layers.iter().rev().find_map(would_lose).filter(|_| context != Context::Confirm) else {
@@ -107,10 +108,20 @@ impl App {
                 self.import_begins(&write);
                 vec![Effect::Write(*write)]
             }
-            (Action::Yes, Then::Leave) => self.close(),
+            (Action::Yes, Then::Leave) => self.leave(),
             (Action::Yes, Then::Quit) => vec![Effect::Quit],
             _ => self.reload(),
         }
+    }
+
+    /// Leaves typed text: from a draft to the list of captures, else to the screen below.
+    fn leave(&mut self) -> Vec<Effect> {
+        if let Some(Layer::Inbox(inbox)) = self.layers.last_mut()
+            && inbox.open.take().is_some()
+        {
+            return self.reload();
+        }
+        self.close()
     }
 
     pub(super) fn act_in_search(&mut self, action: Action) -> Vec<Effect> {

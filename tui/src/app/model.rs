@@ -174,6 +174,7 @@ impl App {
             Some(Layer::Edits(_)) => Context::Edits,
             Some(Layer::Conflict(screen)) if screen.typing.is_some() => Context::ConflictValue,
             Some(Layer::Conflict(_)) => Context::Conflict,
+            Some(Layer::Inbox(inbox)) if inbox.is_typing() => Context::DraftValue,
             Some(Layer::Inbox(_)) => Context::Inbox,
             Some(Layer::Sync(_)) => Context::Sync,
             Some(Layer::Results(_)) => Context::Results,
@@ -192,7 +193,7 @@ impl App {
     pub(super) fn is_typing(&self) -> bool {
         match self.context() {
             Context::Form | Context::Choice | Context::Notes | Context::Options | Context::Quick => true,
-            Context::Attach | Context::ImportPath => true,
+            Context::Attach | Context::ImportPath | Context::DraftValue => true,
             Context::Filter | Context::Search | Context::ConflictValue | Context::Palette | Context::Confirm => true,
             Context::Home | Context::List | Context::Detail | Context::Edits | Context::Conflict => false,
             Context::Inbox | Context::Sync | Context::Results | Context::Columns | Context::Import => false,
@@ -262,6 +263,7 @@ impl Layer {
         match self {
             Layer::Form(form) => form.set_units(units),
             Layer::Conflict(screen) => screen.area_unit = units.area,
+            Layer::Inbox(inbox) => inbox.area_unit = units.area,
             _ => {}
         }
     }

@@ -27,7 +27,10 @@ impl App {
     }
 
     fn scroll(&mut self, now: Now, context: Context, action: Action) -> Vec<Effect> {
-        let is_typed = matches!(context, Context::Form | Context::Choice | Context::Notes | Context::ConflictValue);
+        let is_typed = matches!(
+            context,
+            Context::Form | Context::Choice | Context::Notes | Context::ConflictValue | Context::DraftValue
+        );
         if is_typed || context == Context::Confirm {
             return Vec::new();
         }

@@ -22,6 +22,7 @@ mod concurrent_changes;
 mod ended;
 mod files;
 mod import;
+mod inbox;
 mod journeys;
 mod late;
 mod lists;

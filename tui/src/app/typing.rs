@@ -131,6 +131,12 @@ impl App {
                 }
                 return Vec::new();
             }
+            Some(Layer::Inbox(inbox)) => {
+                if let Some(line) = inbox.line_mut() {
+                    line.key(key);
+                }
+                return Vec::new();
+            }
             Some(Layer::Palette(palette)) => {
                 if palette.words.key(key) {
                     palette.narrow();
@@ -174,6 +180,12 @@ impl App {
                 if let Some(line) = &mut screen.typing {
                     line.paste(text);
                     screen.after_typing();
+                }
+                Vec::new()
+            }
+            Some(Layer::Inbox(inbox)) => {
+                if let Some(line) = inbox.line_mut() {
+                    line.paste(text);
                 }
                 Vec::new()
             }

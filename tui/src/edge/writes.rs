@@ -39,6 +39,7 @@ pub(super) fn write_record(replica: &Replica, write: &Write) -> Result<WriteOutc
         }
         Write::Attach { path, kind, id, .. } => files::attach(replica, path, *kind, id)?,
         Write::Accept { capture, wish, .. } => replica.accept_capture(capture, wish)?.1,
+        Write::RetryCapture { capture, .. } => replica.retry_capture(capture)?,
         Write::DiscardCapture { capture, .. } => {
             replica.discard_capture(capture)?;
             String::new()

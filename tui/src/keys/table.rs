@@ -3,8 +3,8 @@
 use hearth_contract::schema::Kind;
 
 use super::types::Context::{
-    self, Attach, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, Edits, Filter, Form, Home, Import,
-    ImportPath, Inbox, List, Notes, Options, Palette, Quick, Results, Search, Sync,
+    self, Attach, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, DraftValue, Edits, Filter, Form, Home,
+    Import, ImportPath, Inbox, List, Notes, Options, Palette, Quick, Results, Search, Sync,
 };
 use super::types::{Action, Binding, CopyTarget, ExportFormat};
 
@@ -38,7 +38,8 @@ const MOVING: &[Context] = &[Home, List, Columns, Detail, Edits, Conflict, Inbox
 /// Screens with more lines than fit.
 const PAGING: &[Context] = &[Home, List, Columns, Detail, Edits, Inbox, Sync, Results, Import];
 /// Contexts with a text field.
-const LINES: &[Context] = &[Filter, Form, Choice, Notes, Options, Quick, Attach, ImportPath, Search, ConflictValue];
+const LINES: &[Context] =
+    &[Filter, Form, Choice, Notes, Options, Quick, Attach, ImportPath, Search, ConflictValue, DraftValue];
 
 /// Every action. When two rows have the same key in a context, the first row wins. The footer shows hints in table
 /// order.
@@ -147,11 +148,19 @@ pub const BINDINGS: &[Binding] = &[
     row("conflict.all_mine", &["M"], &[Conflict], "", "Keep my value in every field", Action::AllMine),
     row("conflict.all_theirs", &["T"], &[Conflict], "", "Take the server's value in every field", Action::AllTheirs),
     row("conflict.save", &["ctrl-s", "enter"], &[Conflict], "resolve", "Resolve the conflict as chosen", Action::Save),
-    row("conflict.value", &["enter"], &[ConflictValue], "take", "Take the typed value", Action::Take),
-    row("conflict.drop", &["esc"], &[ConflictValue], "cancel", "Cancel; the field stays as it was", Action::Back),
+    row("conflict.value", &["enter"], &[ConflictValue, DraftValue], "take", "Take the typed value", Action::Take),
+    row(
+        "conflict.drop",
+        &["esc"],
+        &[ConflictValue, DraftValue],
+        "cancel",
+        "Cancel; the field stays as it was",
+        Action::Back,
+    ),
     // Drafts.
     row("draft.open", &["right", "l"], &[Inbox], "open", "Show the drafts of the capture", Action::Open),
     row("draft.mark", &["space"], &[Inbox], "take or not", "Take the field, or leave it out", Action::Mark),
+    row("draft.type", &["e"], &[Inbox], "type", "Type another value", Action::Typed),
     row("draft.next", &["tab"], &[Inbox], "next draft", "Next draft of the capture", Action::NextField),
     row("draft.accept", &["ctrl-s", "enter"], &[Inbox], "accept", "Make the record of the marked fields", Action::Save),
     row(
@@ -170,6 +179,7 @@ pub const BINDINGS: &[Binding] = &[
         "Discard the drafts, after a question",
         Action::Discard,
     ),
+    row("draft.retry", &["r"], &[Inbox], "read again", "Have the files of a failed capture read again", Action::Retry),
     row("hurry", &["r"], &[Sync], "try now", "Try the server again without waiting", Action::SyncNow),
     row("connect", &["c"], &[Sync], "connect to a server", "Connect to a server", Action::Connect),
     row("connect.anywhere", &[], &[Home, List, Detail, Edits], "", "Connect to a server", Action::Connect),

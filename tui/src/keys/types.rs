@@ -35,6 +35,8 @@ pub enum Context {
     ConflictValue,
     /// The inbox of drafts.
     Inbox,
+    /// A typed value for a field of a draft.
+    DraftValue,
     /// The sync screen.
     Sync,
     /// The results of a bulk change.
@@ -53,7 +55,7 @@ pub enum Context {
 
 impl Context {
     /// Every context, in the order of `hearth keys`.
-    pub const ALL: [Context; 22] = [
+    pub const ALL: [Context; 23] = [
         Context::Home,
         Context::List,
         Context::Filter,
@@ -72,6 +74,7 @@ impl Context {
         Context::Conflict,
         Context::ConflictValue,
         Context::Inbox,
+        Context::DraftValue,
         Context::Sync,
         Context::Results,
         Context::Confirm,
@@ -96,6 +99,7 @@ impl Context {
             Context::Conflict => "on a conflict",
             Context::ConflictValue => "in a conflict's typed value",
             Context::Inbox => "in the inbox of drafts",
+            Context::DraftValue => "in a draft's typed value",
             Context::Sync => "on the sync screen",
             Context::Results => "in the results",
             Context::Palette => "in the list of actions",

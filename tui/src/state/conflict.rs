@@ -3,19 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use hearth_contract::check::{Intent, check_field};
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Field, Format, is_subject};
+use hearth_contract::schema::{Field, is_subject};
 use hearth_contract::units::AreaUnit;
 use hearth_replica::{Choice, Conflict, Method, Resolution};
 use serde_json::Value;
 use time::Date;
 
 use crate::message::Write;
-use crate::state::editor::Editor;
 use crate::state::input::Line;
-use crate::words::faults;
-use crate::words::{Names, choice, choice_meant, field_label, json_text};
+use crate::state::typed_value;
+use crate::words::{Names, field_label};
 
 /// The conflict of one edit.
 #[derive(Debug)]
@@ -159,9 +157,7 @@ impl ConflictScreen {
 
     /// Whether a value can be typed for the field under the cursor. References hold ids, which are not typed.
     pub fn can_type(&self) -> bool {
-        let is_typed =
-            |field: &Field| !is_subject(field.name) && !matches!(field.format, Format::Reference(_) | Format::Subject);
-        !self.is_whole() && self.field().is_some_and(is_typed)
+        !self.is_whole() && self.field().is_some_and(typed_value::is_typed)
     }
 
     fn field(&self) -> Option<&'static Field> {
@@ -172,14 +168,9 @@ impl ConflictScreen {
     /// Opens the line with the value as the screen shows it.
     pub fn type_value(&mut self) {
         let Some((conflict, _)) = self.fields.get(self.selected) else { return };
-        if self.can_type() {
+        if let Some(field) = self.field().filter(|_| self.can_type()) {
             let value = self.drafts.get(&conflict.field).unwrap_or(&conflict.mine);
-            let text = match value.as_i64().filter(|_| self.field().is_some_and(Field::is_area)) {
-                Some(square_feet) => format!("{} {}", self.area_unit.number(square_feet), self.area_unit.sign()),
-                None => json_text(value),
-            };
-            let is_choice = self.field().is_some_and(|field| matches!(field.format, Format::Choice(_)));
-            self.typing = Some(Line::with_text(&if is_choice { choice(&text) } else { text }));
+            self.typing = Some(typed_value::line_of(field, value, self.area_unit));
         } else if self.deletes {
             self.fault = Some("Keep the deletion or discard it; no other value is possible.".into());
         } else if self.is_whole() {
@@ -202,22 +193,13 @@ impl ConflictScreen {
         else {
             return;
         };
-        let meant = match field.format {
-            Format::Choice(words) if !line.text().trim().is_empty() => choice_meant(words, line.text().trim()),
-            _ => None,
-        };
-        let editor = match field.is_area() {
-            true => Editor::Area(line.clone(), self.area_unit),
-            false => Editor::Line(line.clone()),
-        };
-        let value = meant.map_or_else(|| editor.value(field, today), Value::from);
-        match check_field(field, Intent::Patch, &value) {
+        match typed_value::value_of(conflict.kind, field, line, self.area_unit, today) {
             Ok(value) => {
                 self.typing = None;
                 self.drafts.insert(conflict.field.clone(), value.clone());
                 self.choose(Choice::Value(value));
             }
-            Err(fault) => self.fault = Some(faults::fault_sentence(conflict.kind, &fault, Some(&value))),
+            Err(sentence) => self.fault = Some(sentence),
         }
     }
 

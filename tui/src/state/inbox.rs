@@ -1,10 +1,18 @@
-//! The inbox: captures whose drafts wait for a person, and the choice of fields of one draft. Must not know how the screen is drawn.
+//! The inbox: captures whose drafts wait for a person, and the choice of fields of each draft. Must not know how the screen is drawn.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_replica::{Acceptance, Capture, Draft};
+use hearth_contract::schema::{Field, Kind};
+use hearth_contract::units::AreaUnit;
+use hearth_replica::{Acceptance, Capture, Draft, Taken};
 use serde_json::Value;
+use time::Date;
+
+use crate::state::input::Line;
+use crate::state::typed_value;
+use crate::words::field_label;
 
 /// The captures, and the one that is open.
 #[derive(Debug, Default)]
@@ -17,10 +25,12 @@ pub struct Inbox {
     pub is_loaded: bool,
     /// The drafts of one capture; None: the list is shown.
     pub open: Option<OpenCapture>,
+    /// The unit in which areas are typed.
+    pub area_unit: AreaUnit,
 }
 
 /// The drafts of one capture, with the choice of fields.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct OpenCapture {
     /// The id of the capture.
     pub id: String,
@@ -28,8 +38,30 @@ pub struct OpenCapture {
     pub draft: usize,
     /// The number of the field under the cursor.
     pub selected: usize,
+    /// What the person chose of each draft, by its name.
+    pub choices: BTreeMap<String, DraftChoice>,
+    /// The value that is being typed for the field under the cursor.
+    pub typing: Option<Line>,
+    /// Why the value cannot be taken.
+    pub fault: Option<String>,
+}
+
+/// What the person chose of one draft.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct DraftChoice {
     /// The fields that are not taken.
     pub left_out: BTreeSet<String>,
+    /// Typed values, which come before those of the draft.
+    pub typed: Fields,
+}
+
+impl DraftChoice {
+    fn taken(&self, draft: &Draft) -> Taken {
+        let is_taken = |name: &&String| !self.left_out.contains(*name);
+        let only = (!self.left_out.is_empty()).then(|| draft.fields.keys().filter(is_taken).cloned().collect());
+        let set = self.typed.iter().filter(|(name, _)| is_taken(name));
+        Taken { only, set: set.map(|(name, value)| (name.clone(), value.clone())).collect() }
+    }
 }
 
 impl Inbox {
@@ -38,12 +70,21 @@ impl Inbox {
         let before = self.captures.get(self.selected).map(|capture| capture.id.clone());
         let found = before.and_then(|id| captures.iter().position(|capture| capture.id == id));
         self.selected = found.unwrap_or(self.selected).min(captures.len().saturating_sub(1));
+        let field = self.field().map(|field| field.name);
         self.captures = captures;
         self.is_loaded = true;
         let number_of_drafts = self.opened().map(|capture| capture.drafts.len());
         match (number_of_drafts, &mut self.open) {
             (Some(number), Some(open)) => open.draft = open.draft.min(number.saturating_sub(1)),
             _ => self.open = None,
+        }
+        // The cursor stays on its field: a value may be typed for it.
+        let found = self.fields().iter().position(|(name, _)| Some(*name) == field);
+        if let Some(open) = &mut self.open {
+            match found {
+                Some(at) => open.selected = at,
+                None => (open.selected, open.typing, open.fault) = (0, None, None),
+            }
         }
     }
 
@@ -63,11 +104,36 @@ impl Inbox {
         self.opened()?.drafts.get(self.open.as_ref()?.draft)
     }
 
-    /// The fields of the shown draft in the order of their kind, with their values.
+    /// What the person chose of the shown draft. None: nothing yet.
+    pub fn choice(&self) -> Option<&DraftChoice> {
+        self.open.as_ref()?.choices.get(&self.draft()?.name)
+    }
+
+    /// The fields of the shown draft in the order of their kind, with their values: the typed one, else that of the draft. The title of
+    /// a new record is there in any case, because no record is without.
     pub fn fields(&self) -> Vec<(&'static str, &Value)> {
         let Some(draft) = self.draft() else { return Vec::new() };
-        let fields = resource(draft.kind).fields.iter();
-        fields.filter_map(|field| Some((field.name, draft.fields.get(field.name)?))).collect()
+        let resource = resource(draft.kind);
+        let typed = |field: &Field| self.choice()?.typed.get(field.name);
+        let is_needed = |field: &Field| draft.id.is_none() && field.name == resource.title;
+        let value = |field: &Field| {
+            let known = typed(field).or_else(|| draft.fields.get(field.name));
+            known.or_else(|| is_needed(field).then_some(&Value::Null))
+        };
+        resource.fields.iter().filter_map(|field| Some((field.name, value(field)?))).collect()
+    }
+
+    /// The title of the shown draft, as it is taken. None: it has none.
+    pub fn title(&self) -> Option<String> {
+        let title = resource(self.draft()?.kind).title;
+        let value = self.fields().into_iter().find(|(name, _)| *name == title)?.1;
+        value.as_str().map(str::to_owned)
+    }
+
+    /// The field under the cursor.
+    fn field(&self) -> Option<&'static Field> {
+        let name = self.fields().get(self.open.as_ref()?.selected)?.0;
+        resource(self.draft()?.kind).field(name)
     }
 
     /// Opens the capture under the cursor, at the draft that is taken first.
@@ -77,41 +143,109 @@ impl Inbox {
         };
         let first = capture.draft(None);
         let draft = capture.drafts.iter().position(|draft| Some(draft) == first).unwrap_or(0);
-        self.open = Some(OpenCapture { id: capture.id.clone(), draft, selected: 0, left_out: BTreeSet::new() });
+        self.open = Some(OpenCapture { id: capture.id.clone(), draft, ..OpenCapture::default() });
     }
 
     /// Shows the next draft of the open capture.
     pub fn next_draft(&mut self) {
         let number = self.opened().map_or(0, |capture| capture.drafts.len());
         if let Some(open) = &mut self.open {
-            (open.draft, open.selected) = ((open.draft + 1) % number.max(1), 0);
-            open.left_out.clear();
+            (open.draft, open.selected, open.fault) = ((open.draft + 1) % number.max(1), 0, None);
         }
     }
 
     /// Takes the field under the cursor, or leaves it out.
     pub fn toggle_field(&mut self) {
-        let field = self.open.as_ref().and_then(|open| Some(self.fields().get(open.selected)?.0.to_owned()));
-        let (Some(field), Some(open)) = (field, &mut self.open) else { return };
-        if !open.left_out.remove(&field) {
-            open.left_out.insert(field);
+        let named = self.field().zip(self.draft()).map(|(field, draft)| (field.name, draft.name.clone()));
+        let (Some((field, draft)), Some(open)) = (named, &mut self.open) else { return };
+        let choice = open.choices.entry(draft).or_default();
+        if !choice.left_out.remove(field) {
+            choice.left_out.insert(field.to_owned());
         }
+    }
+
+    /// Opens the line for another value of the field under the cursor.
+    pub fn type_value(&mut self) {
+        let Some((field, kind)) = self.field().zip(self.draft().map(|draft| draft.kind)) else { return };
+        let value = self.fields().into_iter().find(|(name, _)| *name == field.name).map(|(_, value)| value);
+        let line = typed_value::line_of(field, value.unwrap_or(&Value::Null), self.area_unit);
+        let Some(open) = &mut self.open else { return };
+        (open.typing, open.fault) = match typed_value::is_typed(field) {
+            true => (Some(line), None),
+            false => {
+                let label = field_label(kind, field.name);
+                (None, Some(format!("{label} refers to a record: accept, then choose another in the form.")))
+            }
+        };
+    }
+
+    /// Takes the typed value, or shows its fault. An empty value is left out.
+    pub fn take_value(&mut self, today: Date) {
+        let Some((field, (kind, draft))) = self.field().zip(self.draft().map(|draft| (draft.kind, draft.name.clone())))
+        else {
+            return;
+        };
+        let unit = self.area_unit;
+        let Some(open) = &mut self.open else { return };
+        let Some(line) = &open.typing else { return };
+        match typed_value::value_of(kind, field, line, unit, today) {
+            Err(sentence) => open.fault = Some(sentence),
+            Ok(value) => {
+                (open.typing, open.fault) = (None, None);
+                let choice = open.choices.entry(draft).or_default();
+                choice.left_out.remove(field.name);
+                if value.is_null() {
+                    choice.typed.remove(field.name);
+                    choice.left_out.insert(field.name.to_owned());
+                } else {
+                    choice.typed.insert(field.name.to_owned(), value);
+                }
+            }
+        }
+    }
+
+    /// Closes the line without taking the value.
+    pub fn drop_value(&mut self) {
+        if let Some(open) = &mut self.open {
+            (open.typing, open.fault) = (None, None);
+        }
+    }
+
+    /// Whether a value is being typed.
+    pub fn is_typing(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.typing.is_some())
+    }
+
+    /// The line in which a value is being typed. A change of it removes the fault.
+    pub fn line_mut(&mut self) -> Option<&mut Line> {
+        let open = self.open.as_mut()?;
+        open.fault = None;
+        open.typing.as_mut()
+    }
+
+    /// Whether leaving would lose a typed value.
+    pub fn has_typed(&self) -> bool {
+        let is_typed =
+            |open: &OpenCapture| open.typing.is_some() || open.choices.values().any(|choice| !choice.typed.is_empty());
+        self.open.as_ref().is_some_and(is_typed)
     }
 
     /// What the person takes of the open capture.
     pub fn acceptance(&self) -> Option<Acceptance> {
         let (open, draft) = (self.open.as_ref()?, self.draft()?);
-        let taken = draft.fields.keys().filter(|name| !open.left_out.contains(*name)).cloned().collect();
+        let taken = |draft: &Draft| open.choices.get(&draft.name).map(|choice| choice.taken(draft));
+        let others = self.opened()?.drafts.iter().filter(|other| other.kind == Kind::Document && *other != draft);
         Some(Acceptance {
             draft: Some(draft.name.clone()),
-            only: (!open.left_out.is_empty()).then_some(taken),
-            ..Acceptance::default()
+            taken: taken(draft).unwrap_or_default(),
+            documents: others.filter_map(|other| Some((other.name.clone(), taken(other)?))).collect(),
+            into: None,
         })
     }
 
     /// The file to look at: that of the field under the cursor, else the first of the capture.
     pub fn file(&self) -> Option<String> {
-        let field = self.open.as_ref().and_then(|open| Some(self.fields().get(open.selected)?.0));
+        let field = self.field().map(|field| field.name);
         let of_field = field.and_then(|field| self.draft()?.evidence.get(field)?["file"].as_str());
         let of_field =
             of_field.filter(|file| self.current().is_some_and(|found| found.files.iter().any(|f| f == file)));
@@ -156,15 +290,50 @@ mod tests {
         inbox.set_captures(vec![capture("1"), capture("2")]);
         inbox.open_current();
         assert_eq!(inbox.draft().unwrap().kind, Kind::Inventory, "the record comes before its document");
-        assert_eq!(inbox.acceptance().unwrap().only, None);
+        assert_eq!(inbox.acceptance().unwrap().taken, Taken::default());
         let at = inbox.fields().iter().position(|(name, _)| *name == "model").unwrap();
         inbox.open.as_mut().unwrap().selected = at;
         assert_eq!(inbox.file().as_deref(), Some("b"));
         inbox.toggle_field();
-        assert_eq!(inbox.acceptance().unwrap().only, Some(vec!["name".to_owned()]));
+        let only = Some(vec!["name".to_owned()]);
+        assert_eq!(inbox.acceptance().unwrap().taken.only, only);
         inbox.next_draft();
-        assert_eq!(inbox.acceptance().unwrap().draft.as_deref(), Some("document"));
+        let document = inbox.acceptance().unwrap();
+        assert_eq!((document.draft.as_deref(), document.taken), (Some("document"), Taken::default()));
+        inbox.next_draft();
+        assert_eq!(inbox.acceptance().unwrap().taken.only, only, "each draft keeps what was chosen of it");
         inbox.set_captures(vec![capture("2")]);
         assert_eq!((inbox.open.is_none(), inbox.selected), (true, 0), "the open capture has ended");
+    }
+
+    #[test]
+    fn typed_values_come_before_those_of_the_draft() {
+        let today = hearth_contract::formats::parse_date("2026-11-21").unwrap();
+        let mut inbox = Inbox::default();
+        let mut unnamed = capture("1");
+        drop(unnamed.drafts[1].fields.remove("name"));
+        inbox.set_captures(vec![unnamed]);
+        inbox.open_current();
+        assert_eq!(inbox.fields()[0], ("name", &Value::Null), "a new record needs a name");
+        let type_text = |inbox: &mut Inbox, at: usize, text: &str| {
+            inbox.open.as_mut().unwrap().selected = at;
+            inbox.type_value();
+            inbox.open.as_mut().unwrap().typing = Some(Line::with_text(text));
+            inbox.take_value(today);
+        };
+        type_text(&mut inbox, 0, "Drill");
+        let at = inbox.fields().iter().position(|(name, _)| *name == "model").unwrap();
+        type_text(&mut inbox, at, &"x".repeat(1000));
+        assert!(inbox.open.as_ref().unwrap().fault.is_some(), "too long");
+        assert!(inbox.has_typed());
+        inbox.drop_value();
+        type_text(&mut inbox, at, "");
+        inbox.next_draft();
+        type_text(&mut inbox, 0, "Invoice");
+        inbox.next_draft();
+        let wish = inbox.acceptance().unwrap();
+        assert_eq!(json!(wish.taken.set), json!({ "name": "Drill" }));
+        assert_eq!(wish.taken.only, Some(Vec::new()), "an empty value leaves the field out");
+        assert_eq!(json!(wish.documents["document"].set), json!({ "title": "Invoice" }));
     }
 }

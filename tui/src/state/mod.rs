@@ -24,3 +24,4 @@ pub mod search;
 pub mod session;
 pub mod spelling;
 pub mod type_ahead;
+pub mod typed_value;

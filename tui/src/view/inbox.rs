@@ -4,16 +4,18 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Capture, CaptureState};
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use serde_json::Value;
 
 use super::theme::Theme;
-use super::widgets::{inset, padded, rows, scroll_bar};
+use super::widgets::{draw_input, inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::now::Now;
 use crate::state::inbox::{Inbox, OpenCapture};
 use crate::words::glyphs::{Sign, Tone};
-use crate::words::sanitize::{clean_line, fit};
+use crate::words::sanitize::{clean_line, fit, width};
 use crate::words::{Names, age, field_label, shown_value, singular};
 
 /// The columns of the state.
@@ -39,6 +41,7 @@ fn draw_list(app: &App, inbox: &Inbox, now: Now, theme: &Theme, frame: &mut Fram
     let heading = match (inbox.is_loaded, inbox.captures.len(), ready) {
         (false, ..) => String::new(),
         (true, 0, _) => "No drafts wait. hearth-replica capture PHOTO makes some.".to_owned(),
+        (true, _, 0) => "No drafts wait for your decision".to_owned(),
         (true, _, 1) => "1 capture waits for your decision".to_owned(),
         (true, _, ready) => format!("{ready} captures wait for your decision"),
     };
@@ -108,44 +111,93 @@ fn draw_open(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame:
     let list = Rect { height: below.height.saturating_sub(3).max(1), ..below };
     let top = (open.selected + 1).saturating_sub(usize::from(list.height));
     for (row, (index, (name, value))) in rows(list).zip(fields.iter().enumerate().skip(top)) {
-        let is_taken = !open.left_out.contains(*name);
-        let columns = usize::from(row.width);
-        let why_columns = if columns < WHY_FROM_COLUMNS { 0 } else { columns / 3 };
-        let label_columns = LABEL_COLUMNS_MAX.min(columns / 4);
-        let sign = if is_taken { Sign::Done.text(app.setup.ascii) } else { " " };
-        let label = padded(app, &field_label(draft.kind, name), label_columns, false);
-        let shown = shown_value(draft.kind, name, Some(value), &Names::new(), app.units(), app.setup.ascii);
-        let shown = padded(app, &shown, columns.saturating_sub(label_columns + why_columns + 4), false);
-        let why = if why_columns > 0 { padded(app, &why(inbox, name), why_columns, false) } else { String::new() };
-        let tone = if draft.confidence(name) == "certain" { Tone::Good } else { Tone::Notice };
-        let is_selected = index == open.selected;
-        let plain = is_selected || !is_taken;
-        let spans = vec![
-            Span::raw(format!("{sign} ")),
-            Span::styled(label + " ", if is_selected { Default::default() } else { theme.quiet() }),
-            Span::styled(shown + " ", if is_taken { Default::default() } else { theme.quiet() }),
-            Span::styled(why, if plain { Default::default() } else { theme.tone(tone) }),
-        ];
-        frame.render_widget(Line::from(spans), row);
-        if is_selected {
+        frame.render_widget(field_line(app, inbox, theme, row.width, (name, value), index == open.selected), row);
+        if index == open.selected {
             frame.buffer_mut().set_style(row, theme.selected());
         }
     }
     scroll_bar(app, theme, frame, Rect { width: list.width + 1, ..list }, top, fields.len());
     let used = u16::try_from(fields.len() - top.min(fields.len())).unwrap_or(u16::MAX).min(list.height);
     let last = Rect { y: list.y + used, height: below.height - used, ..below };
-    let full = fields.get(open.selected).map(|(name, _)| why(inbox, name)).unwrap_or_default();
+    draw_below(app, inbox, open, theme, frame, last);
+}
+
+/// A field of a draft: whether it is taken, its name, its value, and why.
+fn field_line<'a>(
+    app: &App,
+    inbox: &Inbox,
+    theme: &Theme,
+    columns: u16,
+    (name, value): (&str, &Value),
+    is_selected: bool,
+) -> Line<'a> {
+    let Some(draft) = inbox.draft() else { return Line::default() };
+    let columns = usize::from(columns);
+    let is_taken = inbox.choice().is_none_or(|choice| !choice.left_out.contains(name)) && !value.is_null();
+    let why_columns = if columns < WHY_FROM_COLUMNS { 0 } else { columns / 3 };
+    let label_columns = LABEL_COLUMNS_MAX.min(columns / 4);
+    let sign = if is_taken { Sign::Done.text(app.setup.ascii) } else { " " };
+    let label = padded(app, &field_label(draft.kind, name), label_columns, false);
+    let shown = shown_value(draft.kind, name, Some(value), &Names::new(), app.units(), app.setup.ascii);
+    let shown = padded(app, &shown, columns.saturating_sub(label_columns + why_columns + 4), false);
+    let why = if why_columns > 0 { padded(app, &why(inbox, name), why_columns, false) } else { String::new() };
+    let tone = if is_typed(inbox, name) || draft.confidence(name) == "certain" { Tone::Good } else { Tone::Notice };
+    let plain = is_selected || !is_taken;
+    Line::from(vec![
+        Span::raw(format!("{sign} ")),
+        Span::styled(label + " ", if is_selected { Style::new() } else { theme.quiet() }),
+        Span::styled(shown + " ", if is_taken { Style::new() } else { theme.quiet() }),
+        Span::styled(why, if plain { Style::new() } else { theme.tone(tone) }),
+    ])
+}
+
+/// Under the fields: the value that is being typed, or why the draft proposes the value, and what to press.
+fn draw_below(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+    let cut = Sign::Cut.text(app.setup.ascii);
+    let (Some(draft), name) = (inbox.draft(), inbox.fields().get(open.selected).map(|(name, _)| *name)) else { return };
     let key = |action| app.setup.keys.key_of(Context::Inbox, action).unwrap_or("?");
-    let advice = format!("{} accepts what is marked, {} leaves a field out.", key(Action::Save), key(Action::Mark));
-    for (row, (text, tone)) in rows(last).skip(1).zip([(full, Tone::Plain), (advice, Tone::Quiet)]) {
-        let text = fit(&text, row.width.into(), Sign::Cut.text(app.setup.ascii));
+    let advice = format!(
+        "{} accepts, {} leaves a field out, {} types another value.",
+        key(Action::Save),
+        key(Action::Mark),
+        key(Action::Typed)
+    );
+    let why = (name.map(|name| why(inbox, name)).unwrap_or_default(), Tone::Plain);
+    let fault =
+        open.fault.as_ref().map(|fault| (format!("{} {fault}", Sign::Fault.text(app.setup.ascii)), Tone::Alarm));
+    let texts = match (&open.typing, fault) {
+        (Some(_), fault) => vec![fault.unwrap_or(why)],
+        (None, fault) => vec![why, fault.unwrap_or((advice, Tone::Quiet))],
+    };
+    let mut lines = rows(area).skip(1);
+    if let Some(line) = &open.typing {
+        let Some(row) = lines.next() else { return };
+        let label = name.map(|name| field_label(draft.kind, name)).unwrap_or_default();
+        let prompt = fit(&label, usize::from(row.width / 3).saturating_sub(2), cut) + "  ";
+        let used = u16::try_from(width(&prompt)).unwrap_or(0).min(row.width);
+        frame.render_widget(Span::styled(prompt, theme.accent()), row);
+        draw_input(line, Style::new(), frame, Rect { x: row.x + used, width: row.width - used, ..row });
+    }
+    for (row, (text, tone)) in lines.zip(texts) {
+        let text = fit(&text, row.width.into(), cut);
         frame.render_widget(Span::styled(text, theme.tone(tone)), row);
     }
+}
+
+/// Whether the person has typed the value of a field.
+fn is_typed(inbox: &Inbox, field: &str) -> bool {
+    inbox.choice().is_some_and(|choice| choice.typed.contains_key(field))
 }
 
 /// Why a draft proposes a value: how sure it is, where it was found, and the words that were read.
 fn why(inbox: &Inbox, field: &str) -> String {
     let Some(draft) = inbox.draft() else { return String::new() };
+    if is_typed(inbox, field) {
+        return "typed by you".to_owned();
+    }
+    if !draft.fields.contains_key(field) {
+        return "not read: type it".to_owned();
+    }
     let (from, read) = draft.source_of(field);
     let from = match from {
         "" => String::new(),

@@ -1,6 +1,8 @@
 //! Ends a capture: a person accepts its drafts, which become ordinary edits, or throws the drafts away. The server learns of it
 //! later. Must not know requests.
 
+use std::collections::BTreeMap;
+
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
@@ -17,12 +19,21 @@ use crate::store::{StoreError, gate, rows};
 pub struct Acceptance {
     /// The name of the draft. None: the first draft of an item or a vehicle, else all drafts of documents.
     pub draft: Option<String>,
+    /// What is taken of that draft.
+    pub taken: Taken,
+    /// What is taken of the drafts of documents that go with the draft, by their names. Of others all is taken.
+    pub documents: BTreeMap<String, Taken>,
+    /// The record that gets the values, instead of a new one. Its own values stay, unless `taken` names the field.
+    pub into: Option<(Kind, String)>,
+}
+
+/// What a person takes of one draft.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Taken {
     /// The fields that are taken. None: all.
     pub only: Option<Vec<String>>,
     /// Values of the person, which come before the draft's.
     pub set: Fields,
-    /// The record that gets the values, instead of a new one. Its own values stay, unless `only` or `set` names the field.
-    pub into: Option<(Kind, String)>,
 }
 
 /// Makes the edits, and returns the record: its kind and id. Error: the capture has ended, has no such draft, or a value is wrong.
@@ -34,13 +45,16 @@ pub(crate) fn accept(
 ) -> Result<(Kind, String), EditError> {
     gate::edit_tx(connection, origin, |tx| {
         let capture = table::one(tx, id)?.ok_or(EditError::NotFound)?;
-        if !capture.state.is_open() {
+        // Of a failed capture a person types the values.
+        if !capture.state.is_open() && capture.state != CaptureState::Failed {
             return refuse(format!("this capture is {} already", capture.state));
         }
         let record = match main_draft(&capture, wish)? {
-            Some(draft) if draft.kind == Kind::Document => take_document(tx, &capture, &draft, wish, None)?,
+            Some(draft) if draft.kind == Kind::Document => {
+                take_document(tx, &capture, &draft, &wish.taken, wish.into.as_ref(), None)?
+            }
             Some(draft) => take_record(tx, &capture, &draft, wish)?,
-            None => take_documents(tx, &capture, wish, capture.subject.as_ref())?
+            None => take_documents(tx, &capture, &wish.taken, wish, capture.subject.as_ref())?
                 .ok_or_else(|| EditError::Refused("this capture has no files any more".to_owned()))?,
         };
         end(tx, id, CaptureState::Accepted, Some(&record))?;
@@ -57,6 +71,41 @@ pub(crate) fn discard(connection: &mut Connection, id: &str) -> Result<(), EditE
             return refuse(format!("this capture is {} already", capture.state));
         }
         end(tx, id, CaptureState::Discarded, None)
+    })
+}
+
+/// Has a failed capture read again: its copy waits to be sent, and the failed one is thrown away. Returns the id of the copy. Error: no
+/// such capture, it has not failed, or a file of it is gone.
+pub(crate) fn retry(connection: &mut Connection, id: &str) -> Result<String, EditError> {
+    gate::edit_tx(connection, Origin::Cli, |tx| {
+        let capture = table::one(tx, id)?.ok_or(EditError::NotFound)?;
+        if capture.state != CaptureState::Failed {
+            return refuse(format!("this capture is {}; only a failed one is read again", capture.state));
+        }
+        let copy = edits::fresh_id().to_string();
+        gate::with_guards_off(tx, |tx| {
+            tx.execute(
+                "UPDATE files SET state = 'waiting', problem = NULL
+                 WHERE state = 'refused' AND sha256 IN (SELECT j.value FROM captures c, json_each(c.files) j WHERE c.id = ?1)",
+                [id],
+            )?;
+            let text =
+                "SELECT EXISTS (SELECT 1 FROM captures c, json_each(c.files) j LEFT JOIN files f ON f.sha256 = j.value
+                 WHERE c.id = ?1 AND (f.state IS NULL OR f.state IN ('missing', 'damaged')))";
+            if tx.query_row(text, [id], |row| row.get(0))? {
+                return refuse("a file of this capture is gone; capture the photo again".to_owned());
+            }
+            tx.execute(
+                "INSERT INTO captures (id, purpose, state, unsent, files, room_id, note, subject_type, subject_id, created_at,
+                     idempotency_key)
+                 SELECT ?2, purpose, 'waiting', 1, files, room_id, note, subject_type, subject_id, created_at, ?3
+                 FROM captures WHERE id = ?1",
+                (id, &copy, edits::fresh_id().to_string()),
+            )?;
+            Ok::<(), EditError>(())
+        })?;
+        end(tx, id, CaptureState::Discarded, None)?;
+        Ok(copy)
     })
 }
 
@@ -103,12 +152,12 @@ fn main_draft(capture: &Capture, wish: &Acceptance) -> Result<Option<Draft>, Edi
 }
 
 /// The values that are taken of a draft: its own, without those that this program does not know, and the person's.
-fn values(draft: &Draft, wish: &Acceptance) -> Fields {
-    let is_taken = |name: &String| wish.only.as_ref().is_none_or(|only| only.contains(name));
+fn values(draft: &Draft, taken: &Taken) -> Fields {
+    let is_taken = |name: &String| taken.only.as_ref().is_none_or(|only| only.contains(name));
     let known = |name: &String| resource(draft.kind).field(name).is_some();
     let mut fields: Fields =
         draft.fields.iter().filter(|(name, _)| known(name) && is_taken(name)).map(clone_pair).collect();
-    fields.extend(wish.set.iter().map(clone_pair));
+    fields.extend(taken.set.iter().map(clone_pair));
     fields
 }
 
@@ -123,17 +172,17 @@ fn take_record(
     draft: &Draft,
     wish: &Acceptance,
 ) -> Result<(Kind, String), EditError> {
-    let mut fields = values(draft, wish);
+    let mut fields = values(draft, &wish.taken);
     let known_record = wish.into.clone().or_else(|| draft.id.clone().map(|id| (draft.kind, id)));
     let record = match known_record {
         Some((kind, _)) if kind != draft.kind => {
             return refuse(format!("the draft is about a {}, and the record is a {kind}; choose another", draft.kind));
         }
         Some((kind, id)) => {
-            if wish.into.is_some() && wish.only.is_none() {
+            if wish.into.is_some() && wish.taken.only.is_none() {
                 let present = rows::load_row(tx, kind, &id)?.ok_or(EditError::NotFound)?;
                 let is_empty = |name: &str| present.fields.get(name).is_none_or(Value::is_null);
-                fields.retain(|name, _| is_empty(name) || wish.set.contains_key(name));
+                fields.retain(|name, _| is_empty(name) || wish.taken.set.contains_key(name));
             }
             edits::update_in(tx, kind, &id, &fields)?;
             (kind, id)
@@ -149,14 +198,16 @@ fn take_record(
             (draft.kind, edits::create_in(tx, draft.kind, &fields)?)
         }
     };
-    take_documents(tx, capture, &Acceptance::default(), Some(&record))?;
+    let documents = Acceptance { into: None, ..wish.clone() };
+    take_documents(tx, capture, &Taken::default(), &documents, Some(&record))?;
     Ok(record)
 }
 
-/// A document for each file of a capture. Returns the first.
+/// A document for each file of a capture. Returns the first. `rest`: what is taken where the wish does not name the draft.
 fn take_documents(
     tx: &Transaction<'_>,
     capture: &Capture,
+    rest: &Taken,
     wish: &Acceptance,
     subject: Option<&(Kind, String)>,
 ) -> Result<Option<(Kind, String)>, EditError> {
@@ -165,7 +216,8 @@ fn take_documents(
         let of_file =
             |draft: &&Draft| draft.kind == Kind::Document && draft.fields.get(FILE).is_some_and(|file| file == hash);
         let draft = capture.drafts.iter().find(of_file).cloned().unwrap_or_else(|| plain_document(hash));
-        let made = take_document(tx, capture, &draft, wish, subject)?;
+        let taken = wish.documents.get(&draft.name).unwrap_or(rest);
+        let made = take_document(tx, capture, &draft, taken, wish.into.as_ref(), subject)?;
         first.get_or_insert(made);
     }
     Ok(first)
@@ -192,10 +244,11 @@ fn take_document(
     tx: &Transaction<'_>,
     capture: &Capture,
     draft: &Draft,
-    wish: &Acceptance,
+    taken: &Taken,
+    into: Option<&(Kind, String)>,
     subject: Option<&(Kind, String)>,
 ) -> Result<(Kind, String), EditError> {
-    let mut fields = values(draft, wish);
+    let mut fields = values(draft, taken);
     let file = draft.fields.get(FILE).cloned().or_else(|| capture.files.first().map(|hash| hash.as_str().into()));
     if let Some(file) = file {
         fields.insert(FILE.to_owned(), file);
@@ -205,7 +258,7 @@ fn take_document(
         fields.insert(SUBJECT_ID.to_owned(), id.as_str().into());
     }
     add_file_facts(tx, &mut fields)?;
-    let known_record = wish.into.clone().or_else(|| draft.id.clone().map(|id| (Kind::Document, id)));
+    let known_record = into.cloned().or_else(|| draft.id.clone().map(|id| (Kind::Document, id)));
     match known_record {
         Some((Kind::Document, id)) => {
             edits::update_in(tx, Kind::Document, &id, &fields)?;

@@ -125,9 +125,13 @@ pub(crate) fn delayed(connection: &mut Connection, id: &str, problem: &Value) ->
     })
 }
 
-/// Notes that the server refuses a new capture.
+/// Notes that the server refuses a new capture. It has no job of it, so a decision that a person has made meanwhile is not sent.
 pub(crate) fn refused(connection: &mut Connection, id: &str, problem: &Value) -> Result<(), StoreError> {
-    gate::sync_tx(connection, |tx| fail(tx, "id = ?1", id, problem))
+    gate::sync_tx(connection, |tx| {
+        fail(tx, "id = ?1", id, problem)?;
+        tx.execute("UPDATE captures SET unsent = 0, attempts = 0 WHERE id = ?1 AND server_id IS NULL", [id])?;
+        Ok(())
+    })
 }
 
 /// The captures that wait for a file fail, because the file cannot be sent.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{CapturePurpose, CaptureState, Origin};
-use crate::store::captures::accept::{Acceptance, accept, discard};
+use crate::store::captures::accept::{Acceptance, Taken, accept, discard, retry};
 use crate::store::captures::exchange::{self, News};
 use crate::store::captures::listed::{self, Listed};
 use crate::store::captures::make::{NewCapture, capture};
@@ -108,6 +108,96 @@ fn discarded_capture_that_may_be_on_the_server_is_discarded_there() {
     assert!(matches!(scene.news()[..], [News::New { .. }]), "the same key gives the id of the job, if there is one");
     exchange::made(&mut scene.db, &once, "s2").unwrap();
     assert_eq!(scene.news(), [News::Discarded { server_id: "s2".to_owned() }]);
+}
+
+#[test]
+fn capture_that_the_server_refuses_after_a_decision_is_sent_no_more() {
+    for decision in [CaptureState::Accepted, CaptureState::Discarded, CaptureState::Failed] {
+        let mut scene = Scene::with_task_at_present();
+        let id = scene.captures(b"a plate");
+        let hash = scene.file();
+        uploaded(&mut scene.db, &hash).unwrap();
+        exchange::begin_attempt(&mut scene.db, &id).unwrap();
+        let named = Taken { set: [("name".to_owned(), "Drill".into())].into_iter().collect(), ..Taken::default() };
+        match decision {
+            CaptureState::Accepted => {
+                let wish = Acceptance { taken: named, ..Acceptance::default() };
+                drop(accept(&mut scene.db, Origin::Cli, &id, &wish).unwrap());
+            }
+            CaptureState::Discarded => discard(&mut scene.db, &id).unwrap(),
+            _ => (),
+        }
+        exchange::refused(&mut scene.db, &id, &json!({ "message": "No." })).unwrap();
+        assert_eq!((scene.capture_state(&id), scene.news()), (decision, Vec::new()));
+        if decision == CaptureState::Failed {
+            discard(&mut scene.db, &id).unwrap();
+            assert!(scene.news().is_empty(), "the server has refused it: there is nothing to discard");
+        }
+    }
+}
+
+#[test]
+fn failed_capture_is_read_again_as_a_copy() {
+    let mut scene = Scene::with_task_at_present();
+    let id = scene.captures(b"a plate");
+    let hash = scene.file();
+    uploaded(&mut scene.db, &hash).unwrap();
+    let first = scene.news();
+    assert!(retry(&mut scene.db, &id).is_err(), "it has not failed");
+    exchange::made(&mut scene.db, &id, "s1").unwrap();
+    let mut failed = job("failed", &hash);
+    failed["error"] = json!({ "code": "unreadable", "message": "It is dark." });
+    scene.hears(json!([failed]));
+    let copy = retry(&mut scene.db, &id).unwrap();
+    let [News::New { key, body }] = &first[..] else { panic!("{first:?}") };
+    let news = scene.news();
+    assert!(
+        news.contains(&News::Discarded { server_id: "s1".to_owned() }),
+        "other devices need not see the failed one"
+    );
+    let again = news.iter().find_map(|news| match news {
+        News::New { key, body } => Some((key, body)),
+        _ => None,
+    });
+    assert!(again.is_some_and(|(k, b)| k != key && b == body), "an old key would repeat the old answer: {news:?}");
+    assert_eq!(
+        (scene.capture_state(&id), scene.capture_state(&copy)),
+        (CaptureState::Discarded, CaptureState::Waiting)
+    );
+}
+
+#[test]
+fn failed_capture_is_accepted_with_typed_values() {
+    let mut scene = Scene::with_task_at_present();
+    let id = scene.captures(b"a plate");
+    exchange::refused(&mut scene.db, &id, &json!({ "message": "No." })).unwrap();
+    assert!(accept(&mut scene.db, Origin::Cli, &id, &Acceptance::default()).is_err(), "it has no name");
+    let set = [("name".to_owned(), "Drill".into())].into_iter().collect();
+    let wish = Acceptance { taken: Taken { set, ..Taken::default() }, ..Acceptance::default() };
+    let (_, item) = accept(&mut scene.db, Origin::Cli, &id, &wish).unwrap();
+    assert_eq!(scene.one("SELECT subject_id FROM documents"), item);
+}
+
+#[test]
+fn typed_values_of_a_document_are_taken_with_its_item() {
+    let mut scene = Scene::with_task_at_present();
+    let id = scene.captures(b"a plate");
+    let hash = scene.file();
+    exchange::made(&mut scene.db, &id, "s1").unwrap();
+    let mut ready = job("ready", &hash);
+    let document = json!({ "name": "document", "source": "reader", "type": "document",
+        "fields": { "title": "Paper", "file_sha256": hash, "issued_on": "2026-01-02" } });
+    ready["drafts"].as_array_mut().unwrap().push(document);
+    scene.hears(json!([ready]));
+    let taken = Taken { only: Some(Vec::new()), set: [("title".to_owned(), "Receipt".into())].into_iter().collect() };
+    let documents = [("document".to_owned(), taken)].into_iter().collect();
+    accept(&mut scene.db, Origin::Cli, &id, &Acceptance { documents, ..Acceptance::default() }).unwrap();
+    assert_eq!(
+        scene.one(
+            "SELECT i.name || d.title || (d.issued_on IS NULL) FROM inventory i JOIN documents d ON d.subject_id = i.id"
+        ),
+        "DrillReceipt1"
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::state::palette::Palette;
 use crate::state::picker::Reference;
 
 /// The requested write.
-fn change(effects: Vec<Effect>) -> Write {
+pub(super) fn change(effects: Vec<Effect>) -> Write {
     let write = |effect: Effect| if let Effect::Write(write) = effect { Some(write) } else { None };
     effects.into_iter().find_map(write).expect("a change is asked for")
 }
@@ -23,7 +23,7 @@ fn later(app: &mut App) -> Vec<Effect> {
     without_keeping(app.update(later, Message::Tick))
 }
 
-fn hears(app: &mut App, answer: Answer) -> Vec<Effect> {
+pub(super) fn hears(app: &mut App, answer: Answer) -> Vec<Effect> {
     without_keeping(app.update(now(), Message::Answer(answer)))
 }
 
