@@ -1,7 +1,9 @@
 //! From the bytes of a file to a reading (contract 22). Starts the programs of Poppler for PDF files, and does nothing else outside
 //! of itself. Must not know where files lie, nor what the text means.
 
+mod bars;
 mod codes;
+mod gtin;
 mod invoice;
 mod ocr;
 mod pdf;
@@ -10,6 +12,7 @@ mod picture;
 mod plain;
 mod refusal;
 mod rows;
+mod turned;
 
 pub use ocr::{DETECT_FILE, DamagedModel, ModelFiles, Models, RECOGNIZE_FILE};
 pub use photo::distance;
