@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Bytes of a reading as JSON, at most. A reading is bounded by its words before, so this stops a broken program only.
+pub const JSON_BYTES_MAX: usize = 8 << 20;
+
 /// All that was read in one file. The process `read-file` writes it as JSON to its standard output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
@@ -21,6 +24,9 @@ pub struct Reading {
     /// Scanned pages that were not read because the time was over. Their pages are without lines.
     #[serde(default)]
     pub unread_pages: usize,
+    /// The file has more text than is read. What comes after the first words is left out.
+    #[serde(default)]
+    pub is_cut: bool,
 }
 
 /// Where the text of a file comes from.
@@ -155,6 +161,23 @@ pub struct Position {
     pub quantity: Option<String>,
     /// The trade item number, when stated.
     pub gtin: Option<String>,
+}
+
+impl Reading {
+    /// Whether all text of the file was read: no page and no words were left out.
+    pub fn is_complete(&self) -> bool {
+        self.unread_pages == 0 && !self.is_cut
+    }
+
+    /// The bits of the perceptual hash. None: the file is no picture.
+    pub fn look_bits(&self) -> Option<u64> {
+        u64::from_str_radix(self.look.as_deref()?, 16).ok()
+    }
+}
+
+/// In how many of 64 bits two perceptual hashes differ. Pictures with few such bits look alike.
+pub fn look_distance(a: u64, b: u64) -> u32 {
+    (a ^ b).count_ones()
 }
 
 impl Area {
