@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use hearth_reader::look::DETECT_FILE;
 use hearth_reader::reading::{CodeFormat, Reading, TextSource, Turn, look_distance};
 use hearth_tests::process::{command, program};
 use serde_json::Value;
 
 /// The small set of pictures with what a person reads in them.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/reader");
+/// One of the files of the models.
+const DETECT_FILE: &str = "det.onnx";
 /// Of all words of the small set, at least.
 const WORDS_MIN: f64 = 0.97;
 /// Damaged copies of each file.
