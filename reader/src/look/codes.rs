@@ -22,8 +22,6 @@ const MORE_SIZES: [f32; 4] = [1.5, 0.8, 0.4, 0.25];
 /// Bars are read up to about 15 degrees askew, also when they stand on their side. These angles, in degrees, are tried while nothing
 /// was found.
 const ANGLES: [f32; 2] = [30.0, 60.0];
-/// The size of the turned pictures.
-const TURNED_SIZE: f32 = 0.8;
 /// A number in lines that so many sizes agree on is proved; its check digit alone is wrong once in ten misreadings.
 const PROVING: usize = 2;
 /// Short numbers are misread more often.
@@ -132,15 +130,9 @@ fn add(found: &mut Vec<Found>, gray: &GrayImage, size: f32, page: usize) {
 
 /// Adds what is found in the picture after it was turned by an angle in degrees.
 fn add_turned(found: &mut Vec<Found>, gray: &GrayImage, angle: f32, page: usize) {
-    let side = |length: u32| ((length as f32 * TURNED_SIZE) as u32).max(1);
-    let (width, height) = (side(gray.width()), side(gray.height()));
-    let scale = (gray.width() as f32 / width as f32, gray.height() as f32 / height as f32);
-    let mut turned = Turned::of(&thumbnail(gray, width, height), angle.to_radians());
+    let mut turned = Turned::of(gray, angle.to_radians());
     let codes = read(std::mem::take(&mut turned.picture));
-    add_read(found, gray, &codes, page, |point| {
-        let (x, y) = turned.back(point);
-        (x * scale.0, y * scale.1)
-    });
+    add_read(found, gray, &codes, page, |point| turned.back(point));
 }
 
 /// What the library reads in a picture.
