@@ -87,20 +87,10 @@ pub fn drop_orphans(patch: &mut Fields) {
     }
 }
 
-/// Whether a task can have been completed at a moment. `created_at`: of the stored task; None for a create. A task of a
-/// series may have been completed offline before the service made its record, so it is also enough that the day is not
-/// before the anchor of the series.
-pub fn is_plausible_completion(
-    completed_at: Timestamp,
-    stored: Option<(&Fields, Timestamp)>,
-    time_zone: Option<&str>,
-    now: Timestamp,
-) -> bool {
-    let is_early = |(task, created_at): (&Fields, Timestamp)| {
-        completed_at < created_at
-            && date(task, ANCHOR).is_none_or(|anchor| time_zone::day(time_zone, completed_at) < anchor)
-    };
-    completed_at <= now.plus_millis(CLOCK_GRACE_MILLIS) && !stored.is_some_and(is_early)
+/// Whether a task can have been completed at a moment: not in the future. There is no earliest moment, because a client that
+/// was offline may complete a task long before the service makes its record.
+pub fn is_plausible_completion(completed_at: Timestamp, now: Timestamp) -> bool {
+    completed_at <= now.plus_millis(CLOCK_GRACE_MILLIS)
 }
 
 /// The id of the task that follows a task: one for each task, whatever its dates.

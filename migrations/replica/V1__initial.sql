@@ -16,13 +16,6 @@ CREATE TABLE _gate (
 ) STRICT;
 INSERT INTO _gate (one) VALUES (1);
 
-CREATE TABLE _schema (
-    -- One row: which description the generated tables, triggers and views were made from.
-    one     INTEGER PRIMARY KEY CHECK (one = 1),
-    stamp   TEXT NOT NULL,              -- a hash of the generated SQL
-    version TEXT NOT NULL               -- the version of the public tables, for example 1.0
-) STRICT;
-
 CREATE TABLE _sync (
     -- One row: how far this replica is. Each value is written in the transaction that proves it.
     one               INTEGER PRIMARY KEY CHECK (one = 1),
@@ -33,8 +26,7 @@ CREATE TABLE _sync (
     phase             TEXT NOT NULL DEFAULT 'local', -- `local` until a server is configured
     reason            TEXT,                       -- why the phase is what it is, as a sentence
     blocked_by        TEXT,                       -- why the phase is `blocked`, as a fixed word; NULL in other phases
-    backfilled        INTEGER NOT NULL DEFAULT 0, -- 1 once a backfill has reached the head
-    replaying         INTEGER NOT NULL DEFAULT 0, -- 1 while the feed is read from the beginning over existing rows
+    backfilled        INTEGER NOT NULL DEFAULT 0, -- 1 once the feed from its beginning has reached the head; 0 again after a rebuild
     cursor            TEXT,                       -- where the feed goes on; NULL is its beginning
     position          INTEGER NOT NULL DEFAULT 0, -- the last event that the rows reflect
     head              INTEGER,                    -- the newest position that the server has reported
@@ -52,38 +44,32 @@ CREATE TABLE _sync (
     reconcile_requested INTEGER NOT NULL DEFAULT 0, -- 1: a person wants a reconcile
     deletions_accepted  INTEGER NOT NULL DEFAULT 0, -- 1: and agrees to all its deletions
     retry_requests      INTEGER NOT NULL DEFAULT 0, -- how often people asked for an attempt at once
-    max_file_bytes      INTEGER                     -- the most bytes of a file, as the server has named them; NULL: not known
+    max_file_bytes      INTEGER,                    -- the most bytes of a file, as the server has named them; NULL: not known
+    schema_stamp        TEXT,                       -- a hash of the SQL from which the generated tables, triggers and views were made
+    schema_version      TEXT,                       -- the version of the public tables, for example 1.0
+    -- While this replica sends its records to an empty home of another server. Nothing is synced meanwhile.
+    refill_server       TEXT,                       -- the address of the other server; NULL: no refill runs
+    refill_home_id      TEXT,                       -- the empty home
+    refill_kind         TEXT,                       -- the collection of which records are sent; NULL before the first
+    refill_after_id     TEXT                        -- the last record of the collection that the server has taken
 ) STRICT;
 INSERT INTO _sync (one) VALUES (1);
 
 CREATE TABLE _base (
-    -- The base image: the server's version of every record that has pending edits.
+    -- The base image of every record: the server's version, deleted or not. The row of a record is its base image with its edits.
+    -- A record that the server never had, as far as is known, has none.
     kind             TEXT NOT NULL,
     record_id        TEXT NOT NULL,
-    rev              INTEGER,                     -- NULL: unknown, see _unknown_revs
-    fields           TEXT NOT NULL,               -- JSON object
+    rev              INTEGER,                     -- NULL: unknown, of a history that the server has discarded, or of the time
+                                                  -- before a rebuild. Any version of the server is newer
+    fields           TEXT NOT NULL,               -- JSON object of the fields that are not null
     created_at       TEXT,
     updated_at       TEXT,
     updated_by       TEXT,
     extra            TEXT,
-    deleted          INTEGER NOT NULL DEFAULT 0,  -- 1: deleted on the server at `rev`; the rest is its last version
+    deleted          INTEGER NOT NULL DEFAULT 0,  -- 1: deleted on the server at `rev` or before. The rest is its last version
+                                                  -- while edits need it, else empty. An id is never used again
     reported_missing INTEGER NOT NULL DEFAULT 0,  -- 1: a response said 404, and the feed has not shown the delete yet
-    PRIMARY KEY (kind, record_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE _tombstones (
-    -- Ids of records that were deleted on the server. An id is never used again, and no older image may revive it.
-    kind      TEXT NOT NULL,
-    record_id TEXT NOT NULL,
-    rev       INTEGER NOT NULL,
-    PRIMARY KEY (kind, record_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE _unknown_revs (
-    -- Records that the server has although their rev is NULL: the rev was of a history that the server has discarded, or of
-    -- the time before a rebuild. An entry counts only while the rev is NULL. Empty after a reconcile and after a replay.
-    kind      TEXT NOT NULL,
-    record_id TEXT NOT NULL,
     PRIMARY KEY (kind, record_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -106,21 +92,12 @@ CREATE TABLE _reconcile (
     counts_at_start TEXT                        -- JSON: how many records of each collection were known at the start
 ) STRICT;
 
-CREATE TABLE _walk_pages (
-    -- Pages of ids that the server has listed so far: the ids of a collection, or the ids deleted from each; empty otherwise. A
+CREATE TABLE _listed (
+    -- Pages of ids that the server has listed so far in a reconcile: the ids of a collection, or the ids deleted from each; empty otherwise. A
     -- home of 100,000 records has a thousand pages.
     page INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
     ids  BLOB NOT NULL                   -- 24 bytes a record: its id (16) and its rev (8, little-endian); of a deleted id, the rev of the delete
-) STRICT;
-
-CREATE TABLE _refill (
-    -- One row while this replica sends its records to an empty home of another server. Nothing is synced meanwhile.
-    one      INTEGER PRIMARY KEY CHECK (one = 1),
-    server   TEXT NOT NULL,              -- the address of the other server
-    home_id  TEXT NOT NULL,              -- the empty home
-    kind     TEXT,                       -- the collection of which records are sent; NULL before the first
-    after_id TEXT                        -- the last record of the collection that the server has taken
 ) STRICT;
 
 CREATE TABLE _requests (
@@ -129,76 +106,43 @@ CREATE TABLE _requests (
     verb             TEXT NOT NULL,
     path             TEXT NOT NULL,
     body             TEXT,
-    unacked_attempts INTEGER NOT NULL    -- attempts without a definite response; 0: the request was not applied
+    unacked_attempts INTEGER NOT NULL    -- attempts without a definite answer; 0: no attempt was applied
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _outbox (
-    -- Edits whose request is frozen.
-    edit_id   INTEGER PRIMARY KEY,
-    if_match  INTEGER,                          -- the revision that the request insists on; NULL for none
-    if_absent INTEGER NOT NULL DEFAULT 0,       -- 1: the request insists that there is no record
-    given_up  INTEGER NOT NULL DEFAULT 0,       -- 1: the request is not sent again: the server rejected it (or 412), the
-                                                -- record is deleted, a bulk call was split, or the server was restored
-                                                -- at an unknown fork. The feed may still confirm the edit by its key
-    own_event TEXT NOT NULL DEFAULT 'awaited'   -- awaited: every event since the first attempt was seen;
-                                                -- perhaps_missed: some events were missed; maybe_applied: some events
-                                                -- were missed, and the request was sent again or given up
+    -- What is known of an edit beside its row in `edits` or `edit_history`: one row for each edit of which there is something to
+    -- know.
+    edit_id         INTEGER PRIMARY KEY,
+    -- The request, from its first attempt on. The edit carries its key.
+    if_match        INTEGER,                    -- the revision that the request insists on; NULL for none
+    if_absent       INTEGER NOT NULL DEFAULT 0, -- 1: the request insists that there is no record
+    given_up        INTEGER NOT NULL DEFAULT 0, -- 1: the request is not sent again: the server rejected it (or 412), the
+                                                -- record is deleted, a bulk call was split, or the server was restored at
+                                                -- an unknown fork. The feed may still confirm the edit by its key
+    maybe_applied   INTEGER NOT NULL DEFAULT 0, -- 1: an attempt had no answer, and events were missed since: the feed cannot tell
+                                                -- any more whether the attempt was applied
+    -- The answer. The state of the edit is `sent`.
+    acked_rev       INTEGER,                    -- the position at which the server accepted the edit; NULL: not known
+    awaits_record   INTEGER NOT NULL DEFAULT 0, -- 1: others may have changed the record since; the feed has not shown it yet
+    -- Before the request.
+    blocked_by      INTEGER,                    -- of an edit in the state `blocked`: the edit that needs a person first
+    -- Edits that were sent as one. The history shows these edits, not their sum.
+    part_of         INTEGER,                    -- the edit that carries the sum
+    as_made         TEXT,                       -- the edit as it was made: JSON object with method, patch, base, origin, created_at
+    -- An edit that completes a task of a series. The replica shows the next task, and the server makes the same one (same id).
+    completes       TEXT,                       -- the completed task; NULL again when the server has shown its next task, or made none
+    next_edit       INTEGER,                    -- the create that shows the next task and is never sent; NULL until a program of
+                                                -- Hearth has made it
+    -- After the end.
+    undone_by       INTEGER,                    -- the edit with which a person has undone this edit
+    already_applied TEXT,                       -- JSON array of the fields whose values the server already had: undo leaves them
+    overwritten     INTEGER NOT NULL DEFAULT 0  -- 1: a server restore cannot lose the ended edit: a later edit has replaced its
+                                                -- values, or it was never sent
 ) STRICT;
-
-CREATE TABLE _acked (
-    -- Edits that the server has accepted, and the position; NULL when the response does not tell a position.
-    edit_id       INTEGER PRIMARY KEY,
-    rev           INTEGER,
-    awaits_record INTEGER NOT NULL DEFAULT 0  -- 1: others may have changed the record since; the feed has not shown it yet
-) STRICT;
-
-CREATE TABLE _blocked (
-    -- Edits in the state `blocked`, and the edit that needs a person first.
-    edit_id INTEGER PRIMARY KEY,
-    by_edit INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE _coalesced (
-    -- Edits that were sent as one, each as it was made; the history shows these edits, not their sum.
-    edit_id    INTEGER PRIMARY KEY,
-    of_edit    INTEGER NOT NULL,           -- the edit that carries the sum
-    method     TEXT NOT NULL,
-    patch      TEXT NOT NULL,
-    base       TEXT NOT NULL,
-    origin     TEXT NOT NULL,
-    created_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX _coalesced_of ON _coalesced (of_edit);
-
-CREATE TABLE _next_tasks (
-    -- Edits that complete a task of a series, and the next task of each. The replica makes the next task, and the server
-    -- makes the same one (same id) when it has the edit. The row ends when the server has shown the next task, or made none.
-    edit_id   INTEGER PRIMARY KEY,          -- the edit that completes the task
-    task_id   TEXT NOT NULL,                -- the completed task
-    next_edit INTEGER                       -- the create that shows the next task and is never sent; NULL until a program
-                                            -- of Hearth has made it
-) STRICT;
-CREATE INDEX _next_tasks_next ON _next_tasks (next_edit);
-
-CREATE TABLE _undone (
-    -- Edits that a person has undone by another edit.
-    edit_id INTEGER PRIMARY KEY,
-    by_edit INTEGER NOT NULL
-) STRICT;
-CREATE INDEX _undone_by ON _undone (by_edit);
-
-CREATE TABLE _already_applied (
-    -- Fields of edits whose values the server already had: undo leaves these fields alone.
-    edit_id INTEGER NOT NULL,
-    field   TEXT NOT NULL,
-    PRIMARY KEY (edit_id, field)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE _overwritten (
-    -- Confirmed and merged edits that a server restore cannot lose: a later edit has replaced their values, or the edits
-    -- were never sent.
-    edit_id INTEGER PRIMARY KEY
-) STRICT;
+CREATE INDEX _outbox_part_of ON _outbox (part_of) WHERE part_of IS NOT NULL;
+CREATE INDEX _outbox_completes ON _outbox (completes) WHERE completes IS NOT NULL;
+CREATE INDEX _outbox_next_edit ON _outbox (next_edit) WHERE next_edit IS NOT NULL;
+CREATE INDEX _outbox_undone_by ON _outbox (undone_by) WHERE undone_by IS NOT NULL;
 
 CREATE TABLE _search_rows (
     -- Which row of `search` belongs to a record. The key is explicit because implicit rowids change on VACUUM.
@@ -207,16 +151,6 @@ CREATE TABLE _search_rows (
     record_id TEXT NOT NULL,
     UNIQUE (kind, record_id)
 ) STRICT;
-
-CREATE TABLE _synced_rows (
-    -- Every row of the typed tables as the sync last wrote the row. Compared with the rows when triggers or tables of the
-    -- replica were missing: a difference is a change that no trigger has seen. Says nothing about a record with edits, whose
-    -- row is its base image with the edits.
-    kind      TEXT NOT NULL,
-    record_id TEXT NOT NULL,
-    row       TEXT NOT NULL,             -- JSON array: rev, created_at, updated_at, updated_by, extra, then the fields in their order
-    PRIMARY KEY (kind, record_id)
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _found_changes (
     -- Changes that no trigger has seen, and that are too many to become edits before a person agrees. Until then the rows

@@ -10,6 +10,7 @@ use crate::store::file_store::bytes;
 use crate::store::file_store::list::{self, FileCounts, FileRow};
 use crate::store::file_store::table::{self, FileChoice};
 use crate::store::file_store::upkeep::{self, FileUpkeep};
+use crate::store::file_store::upload;
 use crate::store::gate;
 use crate::{Replica, notification};
 
@@ -35,6 +36,18 @@ impl Replica {
     /// The hashes of files that begin with a text, at most two.
     pub fn file_hashes(&self, beginning: &str) -> Result<Vec<String>, StoreError> {
         list::hashes_beginning(&self.connection.borrow(), beginning)
+    }
+
+    /// Hashes of the files whose bytes are here and not yet on the server, sorted: for a program that sends them itself.
+    pub fn files_to_send(&self) -> Result<Vec<String>, StoreError> {
+        Ok(table::to_upload(&self.connection.borrow())?.into_iter().map(|file| file.sha256).collect())
+    }
+
+    /// Notes that the server has a file: the edits that name it need not wait any more.
+    pub fn file_was_sent(&self, sha256: &str) -> Result<(), StoreError> {
+        upload::uploaded(&mut *self.write_connection()?, sha256)?;
+        notification::notify(&self.db);
+        Ok(())
     }
 
     /// Numbers of files by their state.

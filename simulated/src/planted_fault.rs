@@ -72,8 +72,6 @@ faults! {
     TombstonesNotStored = "tombstones-not-stored",
     /// The overlay of an edit ends with the response, before the feed has its event.
     OverlayDroppedAtAck = "overlay-dropped-at-ack",
-    /// The base image is taken from the edited row.
-    BaseFromEditedRow = "base-from-edited-row",
     /// The gate stays open after a sync transaction.
     GateLeftOpen = "gate-left-open",
     /// The phase says live before the replica has caught up.

@@ -86,6 +86,14 @@ impl Home {
         (process, Client::new(&url, &self.key))
     }
 
+    /// The address of the served home.
+    ///
+    /// # Panics
+    /// When the home was never served.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address.get().expect("a home that was served"))
+    }
+
     /// Sets up a replica of the served home, which no daemon syncs yet. Returns the path of the database.
     pub fn create_replica(&self, name: &str) -> String {
         self.create_replica_with_key(name, &self.key)
@@ -94,8 +102,7 @@ impl Home {
     /// Sets up a replica as [`Home::create_replica`] does, with this API key.
     pub fn create_replica_with_key(&self, name: &str, key: &str) -> String {
         let db = self.path(name);
-        let url = format!("http://{}", self.address.get().expect("a home that was served"));
-        let init = command("hearth-replica", &["--db", &db, "init", "--server", &url])
+        let init = command("hearth-replica", &["--db", &db, "init", "--server", &self.url()])
             .env("HEARTH_API_KEY", key)
             .output()
             .expect("hearth-replica runs");

@@ -135,6 +135,18 @@ impl Terminal {
         self.wait_until(words, |text| text.contains(words));
     }
 
+    /// Waits until the program has written nothing for this long: the screen is painted to its end.
+    pub fn wait_until_still(&self, quiet: Duration) {
+        let (since, mut length, mut changed_at) = (Instant::now(), self.output_len(), Instant::now());
+        while changed_at.elapsed() < quiet {
+            assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} for a still screen; it shows:\n{}", self.text());
+            thread::sleep(LOOK_EVERY);
+            if self.output_len() != length {
+                (length, changed_at) = (self.output_len(), Instant::now());
+            }
+        }
+    }
+
     /// Waits until the screen no longer shows a text.
     pub fn wait_until_gone(&self, words: &str) {
         self.wait_until(&format!("{words} is gone"), |text| !text.contains(words));

@@ -5,12 +5,16 @@
 mod svg;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Parser;
 use hearth_tests::home::{Home, UNLIMITED};
 use hearth_tests::process::{run, stdout};
 use hearth_tests::terminal::Terminal;
 use rusqlite::Connection;
+
+/// A screen that has not changed for this long is drawn to its end.
+const STILL: Duration = Duration::from_millis(700);
 
 /// Writes the pictures of the documentation.
 #[derive(Parser)]
@@ -120,6 +124,7 @@ fn save(screen: &mut Terminal, steps: &[(&str, &str)], path: &Path) -> anyhow::R
     for (keys, text) in steps {
         screen.type_keys(keys);
         screen.wait_for_text(text);
+        screen.wait_until_still(STILL);
     }
     std::fs::write(path, screen.with_screen(svg::draw))?;
     screen.type_keys("\x03");

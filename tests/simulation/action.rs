@@ -26,6 +26,8 @@ pub enum Action {
     FirstTask(usize, bool),
     /// A person begins a daily series, or completes the open task of a series that is due first.
     Series(usize),
+    /// A person attaches the file with this number, which other machines may attach too.
+    Attach(usize, u8),
     /// A client of the API sends a random write.
     Client,
     /// A client of the API deletes the record with the highest rev.

@@ -220,7 +220,7 @@ impl Machine {
     /// True while a backfill is between its first rows and the head at its start. After a restore, a reconcile runs in
     /// place of the backfill, and its cursor can expire.
     pub fn is_backfilling(&self) -> bool {
-        let text = "SELECT NOT backfilled AND NOT replaying AND position > 0 AND position < ?1
+        let text = "SELECT NOT backfilled AND position > 0 AND position < ?1
                         AND NOT EXISTS (SELECT 1 FROM _reconcile)
                     FROM _sync";
         let head = [self.backfill_head];

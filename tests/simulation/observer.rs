@@ -126,7 +126,7 @@ pub fn sync_state(database: &Connection) -> rusqlite::Result<SyncState> {
     type Progress = (bool, Option<i64>, Option<String>, Option<i64>, bool);
     let (in_progress, reconcile_tail, question, live_head, reads_deletions): Progress = database
         .prepare_cached(
-            "SELECT NOT backfilled OR replaying OR r.one IS NOT NULL,
+            "SELECT NOT backfilled OR r.one IS NOT NULL,
                     CASE WHEN r.one IS NOT NULL THEN coalesce(r.tail_position, 0) END, r.question,
                     CASE phase WHEN 'live' THEN head END, coalesce(r.only_changes, 0)
              FROM _sync LEFT JOIN _reconcile r",
@@ -204,13 +204,14 @@ fn fields(row: &Row<'_>, column: usize) -> rusqlite::Result<Fields> {
 
 /// The numbers of the edits that were coalesced into this edit; for None: into any edit.
 pub fn coalesced_edits(database: &Connection, into: Option<i64>) -> rusqlite::Result<Vec<i64>> {
-    let text = "SELECT edit_id FROM _coalesced WHERE of_edit = coalesce(?1, of_edit)";
+    let text = "SELECT edit_id FROM _outbox WHERE part_of = coalesce(?1, part_of)";
     database.prepare_cached(text)?.query_map([into], |row| row.get(0))?.collect()
 }
 
 /// The patches of all coalesced edits.
 pub fn coalesced_patches(database: &Connection) -> rusqlite::Result<Vec<Fields>> {
-    let mut statement = database.prepare_cached("SELECT patch FROM _coalesced WHERE patch IS NOT NULL")?;
+    let mut statement =
+        database.prepare_cached("SELECT as_made -> '$.patch' FROM _outbox WHERE part_of IS NOT NULL")?;
     statement.query_map([], |row| fields(row, 0))?.collect()
 }
 

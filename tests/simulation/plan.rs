@@ -9,6 +9,9 @@ use super::action::{Action, PlannedAction};
 use super::environment_fault::{EnvironmentFault, FaultRates, Rate};
 use super::rng::SimRng;
 
+/// How many different files people attach.
+const FILES: i64 = 3;
+
 /// A plan.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -98,6 +101,7 @@ impl Plan {
         }
         plan.add_watch_triggers(&mut SimRng::new(seed ^ 0x3a7c4));
         plan.add_obstructions(&mut SimRng::new(seed ^ 0x6a7e));
+        plan.add_attachments(&mut SimRng::new(seed ^ 0xf11e5));
         if retention_rate != Rate::None {
             let retention_millis = short_retention as i64 * 1000;
             plan.add_long_gaps(retention_millis, &mut SimRng::new(seed ^ 0x0ff));
@@ -157,6 +161,26 @@ impl Plan {
             self.push(self.actions[until].time + 1, Action::WatchTriggers(machine, false), rng);
         }
         self.sort_by_time();
+    }
+
+    /// Sometimes adds people who attach a few files, the same ones on several machines. Not with restores: the backups of the
+    /// simulation hold no files.
+    fn add_attachments(&mut self, rng: &mut SimRng) {
+        let restores = [EnvironmentFault::Restore, EnvironmentFault::RestoreFiles];
+        if restores.iter().any(|fault| self.fault_rates.rate(*fault) != Rate::None) || !rng.chance(300) {
+            return;
+        }
+        for _ in 0..rng.between(2, 6) {
+            let at = self.actions[rng.index(self.actions.len())].time;
+            let action = Action::Attach(rng.index(self.machines), rng.between(0, FILES - 1) as u8);
+            self.push(at, action, rng);
+        }
+        self.sort_by_time();
+    }
+
+    /// Whether the plan attaches files.
+    pub fn attaches_files(&self) -> bool {
+        self.actions.iter().any(|planned| matches!(planned.action, Action::Attach(..)))
     }
 
     /// Adds networks with a sign-in page, and networks that block streams.

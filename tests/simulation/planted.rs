@@ -32,7 +32,7 @@ pub struct Search {
 }
 
 /// All planted faults, each with the environment in which the fault has an effect.
-pub const PLANTED: [PlantedCase; 43] = [
+pub const PLANTED: [PlantedCase; 42] = [
     // Faults in the server.
     case(PlantedFault::AckBeforeCommit, &[EnvironmentFault::ServerDiskFull]),
     case(PlantedFault::EventInOwnTransaction, &[EnvironmentFault::ServerCrash]),
@@ -68,7 +68,6 @@ pub const PLANTED: [PlantedCase; 43] = [
         &[EnvironmentFault::Retention, EnvironmentFault::Offline, EnvironmentFault::Delay],
     ),
     case(PlantedFault::OverlayDroppedAtAck, &[]),
-    case(PlantedFault::BaseFromEditedRow, &[EnvironmentFault::InvalidEdit]),
     case(PlantedFault::GateLeftOpen, &[]),
     case(PlantedFault::LiveBeforeCaughtUp, &[EnvironmentFault::Offline]),
     case(PlantedFault::RejectedEditDropped, &[EnvironmentFault::InvalidEdit]),

@@ -18,10 +18,11 @@ use hearth_server::config::Config;
 use hearth_server::scopes::SCOPES;
 use http_body_util::BodyExt;
 use rusqlite::Connection;
+use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
 use super::interruptions::{Interruptions, Process};
-use super::server_template::{WORLD_START, text_of_key};
+use super::server_template::{KEY_COUNT, WORLD_START, text_of_key};
 
 /// A number of milliseconds that the world sets and the server's clock reads. Clones share the number.
 #[derive(Debug, Clone, Default)]
@@ -161,6 +162,46 @@ impl SimServer {
         let body = body.collect().now_or_never().expect("a body that is not a stream is complete at once");
         let body = body.expect("a body inside this process does not break").to_bytes().to_vec();
         Ok(http_response(status, &headers, body))
+    }
+
+    /// Sends a file with a key. Returns the status of the response.
+    pub fn put_file(&mut self, key: usize, hash: &str, bytes: Vec<u8>) -> Result<u16, NoResponse> {
+        let request = Request::put(hearth_contract::paths::file(hash))
+            .header("authorization", format!("Bearer {}", text_of_key(key)))
+            .header(SERVICE_API_VERSION, CURRENT_VERSION)
+            .header("content-length", bytes.len())
+            .body(Body::from(bytes))
+            .expect("a valid request");
+        let Some(inside) = &self.inside else { return Err(NoResponse::Down) };
+        let edge = inside.edge.clone();
+        // The bytes go to the disk on another thread, so the response is waited for.
+        let work = || self.runtime.block_on(edge.answer(request)).status().as_u16();
+        let (status, crashed) = self.interruptions.run(Process::Server, work);
+        match crashed {
+            Some(point) => {
+                self.kill();
+                Err(NoResponse::Crashed(point))
+            }
+            None => Ok(status),
+        }
+    }
+
+    /// Whether the server gives the bytes with this hash. False when no process runs.
+    pub fn has_file(&self, hash: &str) -> bool {
+        let request = Request::get(hearth_contract::paths::file(hash))
+            .header("authorization", format!("Bearer {}", text_of_key(KEY_COUNT - 1)))
+            .header(SERVICE_API_VERSION, CURRENT_VERSION)
+            .body(Body::empty())
+            .expect("a valid request");
+        let Some(inside) = &self.inside else { return false };
+        let edge = inside.edge.clone();
+        let bytes = self.runtime.block_on(async move {
+            let response = edge.answer(request).await;
+            let is_found = response.status() == 200;
+            response.into_body().collect().await.ok().map(|body| body.to_bytes()).filter(|_| is_found)
+        });
+        let hex = |bytes| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        bytes.is_some_and(|bytes| hex(bytes) == hash)
     }
 
     /// Opens a stream. Returns the body of the stream, or the response that refuses the stream.

@@ -93,7 +93,8 @@ impl World {
     }
 
     /// Checks that all replicas equal the server, except for edits that need a person, and checks the server itself.
-    fn check_end_state(&self) -> Result<(), String> {
+    fn check_end_state(&mut self) -> Result<(), String> {
+        self.check_files()?;
         for machine in &self.machines {
             self.check_replica(machine.number).map_err(|why| format!("replica {}: {why}", machine.number))?;
         }

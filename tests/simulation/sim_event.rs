@@ -35,6 +35,8 @@ pub enum SimEvent {
     Timer { to: Address },
     /// A machine is notified that a program has written to its database.
     DatabaseChanged { machine: usize },
+    /// A machine sends the files that wait, beside the sync of records.
+    CarryFiles { machine: usize },
     /// A machine starts a syncing process.
     StartMachine { machine: usize },
     /// The server starts.
@@ -65,6 +67,7 @@ impl SimEvent {
             | SimEvent::StreamEnded { to: address, .. }
             | SimEvent::Timer { to: address } => address.machine == number,
             SimEvent::DatabaseChanged { machine }
+            | SimEvent::CarryFiles { machine }
             | SimEvent::StartMachine { machine }
             | SimEvent::ResumeSync { machine } => *machine == number,
             SimEvent::StartServer

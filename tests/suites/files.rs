@@ -128,8 +128,22 @@ async fn key_without_documents_refuses_a_file_once() {
     let refusal = device.query_row("SELECT state, problem ->> '$.type' FROM files");
     assert_eq!(refusal, ["refused", "insufficient_scope"]);
     assert_eq!(device.json(&["status"])["files"]["refused"], 1);
+    assert_eq!(device.sync(), 5, "the same key is refused again");
     device.set_key(&full);
+    assert_eq!(device.sync(), 0, "one sync with another key sends file and document");
+    assert_eq!((state(&device).as_str(), files(&client).await.len(), device.count("edits")), ("present", 1, 0));
+}
+
+#[tokio::test]
+async fn another_key_of_a_running_daemon_sends_a_refused_file() {
+    let home = Home::new();
+    let (_server, client) = home.serve(&UNLIMITED);
+    let full = home.create_key("all", "all");
+    let device = Device { db: home.create_replica_with_key("first.db", &home.create_key("small", WITHOUT_DOCUMENTS)) };
     let _daemon = device.start_daemon();
+    device.run_ok(&["attach", &write(&home, "lamp.jpg", PHOTO), "--to", "home"]);
+    wait_until("the file is refused", || state(&device) == "refused");
+    device.set_key(&full);
     wait_until("another key sends file and document", || device.count("edits") == 0);
     assert_eq!((state(&device).as_str(), files(&client).await.len()), ("present", 1));
 }

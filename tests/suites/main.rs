@@ -6,6 +6,7 @@
 //! - [`console_access`]: who is let into the console after a kill and after a restore.
 //! - [`crash`]: server and daemon killed without warning.
 //! - [`edits`]: local edits against the real server: conflicts, rejected edits, bulk calls, undo, exactly once.
+//! - [`first_contact`]: what a home has done before it first meets a server.
 //! - [`files`]: files of documents: attach, upload, fetch.
 //! - [`recovery`]: replicas that reconcile after lost history. [`restore_to`]: a replica fills an empty home.
 //! - [`device_flow`]: a device that a person approves in a browser.
@@ -29,6 +30,7 @@ mod docs;
 mod drills;
 mod edits;
 mod files;
+mod first_contact;
 mod http;
 mod lab;
 mod operating;

@@ -5,7 +5,7 @@
 //! - `columns`: which column is which `target`, such as a field; `homebox`, `grocy`, `snipe_it`: the columns of other programs.
 //! - `numbers`, `dates`, `values`: cells become values of the contract. [`fault`]: why a row is refused.
 //! - [`draft`]: the rows with their values. [`existing`]: the records of the home that the rows mean.
-//! - [`plan`]: what each row makes or changes.
+//! - `planner`: which record each row means, and what the row changes. [`plan`]: the result.
 //!
 //! The caller calls [`read`], offers the records of the home to [`Existing`], calls [`Draft::plan`], and applies the plan.
 
@@ -28,6 +28,7 @@ mod notes;
 mod numbers;
 pub mod options;
 pub mod plan;
+mod planner;
 mod snipe_it;
 mod table;
 mod target;

@@ -10,6 +10,9 @@ use super::{output, runtime, signals};
 /// Lines that are shown besides the QR code.
 const OTHER_LINES: usize = 8;
 
+/// What is shown when the server gives no reason.
+const NOT_OFFERED: &str = "This server approves no devices in a browser, or is no Hearth server: check the address.";
+
 /// Gets a key for this device from a person in a browser. None: the server approves no devices, and the terminal says why.
 pub(super) fn key_by_approval(server: &str) -> Result<Option<SecretString>, Failure> {
     runtime::block_on(async {
@@ -17,7 +20,7 @@ pub(super) fn key_by_approval(server: &str) -> Result<Option<SecretString>, Fail
         let mut flow = match DeviceFlow::begin(server, &device).await? {
             Begun::Waiting(flow) => flow,
             Begun::NotOffered(reason) => {
-                reason.inspect(|reason| output::message(reason));
+                output::message(reason.as_deref().unwrap_or(NOT_OFFERED));
                 return Ok(None);
             }
         };

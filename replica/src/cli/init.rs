@@ -115,7 +115,7 @@ impl Init {
             ClientError::Refused(401 | 403, _) => {
                 Failure::from(error).hint("hearth-server key create, and init with the key that it prints")
             }
-            ClientError::Refused(404, _) => {
+            ClientError::Refused(400 | 404, _) => {
                 Failure::from(error).hint(format!("curl -i {server}/v1: is that the right address?"))
             }
             error => error.into(),
@@ -181,13 +181,10 @@ impl Init {
             return Ok((key, false));
         }
         let text = if io::stdin().is_terminal() {
-            if !self.ask_key {
-                if let Some(key) = key_by_approval(server)? {
-                    return Ok((key, true));
-                }
-                output::message(
-                    "This server approves no devices in a browser, or is no Hearth server: check the address.",
-                );
+            if !self.ask_key
+                && let Some(key) = key_by_approval(server)?
+            {
+                return Ok((key, true));
             }
             output::message("API key (not shown):");
             console::Term::stderr().read_secure_line()?

@@ -13,7 +13,6 @@ pub(crate) use outcome::WriteOutcome;
 pub(crate) use reconcile::{
     ListedId, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome,
 };
-pub(crate) use words::OwnEvent;
 pub use words::{
     BlockCause, CapturePurpose, CaptureState, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method,
     Origin, Phase, ReasonCode, Transport,

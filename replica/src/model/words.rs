@@ -172,19 +172,6 @@ words! {
 }
 
 words! {
-    /// Whether the feed can still show the event of a frozen request (`_outbox.own_event`).
-    OwnEvent {
-        /// Every event since the first attempt was seen, and the request's own event was not among them.
-        Awaited = "awaited",
-        /// Some events were missed, perhaps the request's own.
-        PerhapsMissed = "perhaps_missed",
-        /// Some events were missed, and the request was sent again or given up. A rejection of the last attempt says
-        /// nothing about earlier attempts, which may have been applied.
-        MaybeApplied = "maybe_applied",
-    }
-}
-
-words! {
     /// Who made an edit (`edits.origin`).
     Origin {
         /// The terminal UI.

@@ -1,49 +1,128 @@
-//! Base images: the server's version of records that have edits, and the row that results from the edits laid over the base
-//! image in their order. Must not know how versions or edits arrive.
+//! Base images (`_base`): the server's version of every record, deleted or not, and the row that results from the record's
+//! edits laid over it in their order. Must not know how versions or edits arrive.
 
-use hearth_contract::schema::Kind;
+use hearth_contract::check::Fields;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Kind, Presence};
 use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde::Serializer as _;
 use serde_json::Value;
 
 use crate::model::Method;
 use crate::store::merge::{BaseImage, normalized};
-use crate::store::{StoreError, rows, synced_rows, unknown_revs};
+use crate::store::{StoreError, rows};
 
-/// Saves the server's newest version of a record.
-pub(crate) fn save(tx: &Transaction<'_>, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
-    tx.prepare_cached(
-        "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-         ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
-             updated_at = excluded.updated_at, updated_by = excluded.updated_by, extra = excluded.extra, deleted = 0, reported_missing = 0",
-    )?
-    .execute((
+/// A base image as the table holds it.
+pub(crate) struct StoredImage {
+    /// The server's version. Of a deleted record: its last version, without fields when no edit needs them.
+    pub stored: rows::StoredRecord,
+    /// True when an event or a list has shown the delete. `stored.rev` is then the position of the delete, or a later one.
+    pub deleted: bool,
+    /// True when a response called the record missing, and the feed has not shown the delete.
+    reported_missing: bool,
+}
+
+impl StoredImage {
+    /// The version that edits are laid over. None for a deleted record of which no values are kept.
+    pub(crate) fn version(self) -> Option<rows::StoredRecord> {
+        Some(self.stored).filter(|stored| !self.deleted || !stored.fields.is_empty())
+    }
+}
+
+/// The statement that saves a version. The end of the statement may add a condition.
+macro_rules! save_statement {
+    ($condition:literal) => {
+        concat!(
+            "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
+                 updated_at = excluded.updated_at, updated_by = excluded.updated_by, extra = excluded.extra, deleted = 0,
+                 reported_missing = 0 ",
+            $condition
+        )
+    };
+}
+
+/// Saves the server's version of a record, whatever is known.
+pub(crate) fn save(tx: &Connection, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
+    save_by(tx, save_statement!(""), kind, id, stored).map(drop)
+}
+
+/// Saves the server's version of a record, unless the same version, a newer one or a later delete is known. False when
+/// nothing was saved.
+pub(crate) fn save_if_newer(
+    tx: &Connection,
+    kind: Kind,
+    id: &str,
+    stored: &rows::StoredRecord,
+) -> Result<bool, StoreError> {
+    save_by(tx, save_statement!("WHERE _base.rev IS NULL OR _base.rev < excluded.rev"), kind, id, stored)
+}
+
+fn save_by(
+    tx: &Connection,
+    statement: &str,
+    kind: Kind,
+    id: &str,
+    stored: &rows::StoredRecord,
+) -> Result<bool, StoreError> {
+    let saved = tx.prepare_cached(statement)?.execute((
         kind.as_str(),
         id,
         stored.rev,
-        Value::Object(stored.fields.clone()).to_string(),
+        fields_text(&stored.fields),
         &stored.created_at,
         &stored.updated_at,
         &stored.updated_by,
         &stored.extra,
     ))?;
+    Ok(saved > 0)
+}
+
+/// The fields as JSON, without those that are null.
+fn fields_text(fields: &Fields) -> String {
+    let mut text = Vec::with_capacity(256);
+    let given = fields.iter().filter(|(_, value)| !value.is_null());
+    // The values have text keys and no numbers that JSON lacks, so writing cannot fail.
+    let _ = serde_json::Serializer::new(&mut text).collect_map(given);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Marks a record as deleted on the server, at the position `rev` or before. The base image keeps the last version for the
+/// record's edits. A record of an accepted create that the feed never showed gets the accepted values as its last version.
+pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Result<(), StoreError> {
+    if load(tx, kind, id)?.and_then(StoredImage::version).is_none()
+        && let Some(BaseImage { fields, .. }) = lay_accepted_over(tx, kind, id, None)?
+    {
+        let row = rows::load_row(tx, kind, id)?.unwrap_or_default();
+        save(tx, kind, id, &rows::StoredRecord { fields, rev: None, extra: None, ..row })?;
+    }
+    tx.prepare_cached(
+        "INSERT INTO _base (kind, record_id, rev, fields, deleted) VALUES (?1, ?2, ?3, '{}', 1)
+         ON CONFLICT DO UPDATE SET deleted = 1, rev = max(coalesce(rev, excluded.rev), excluded.rev)",
+    )?
+    .execute((kind.as_str(), id, rev))?;
     Ok(())
 }
 
-/// Marks a record as deleted on the server, at the position `rev` or before. The base image keeps the last version for
-/// the record's edits. A record of an accepted create that the feed never showed gets the accepted values as its last
-/// version.
-pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Result<(), StoreError> {
-    if load(tx, kind, id)?.is_none()
-        && let Some(BaseImage { rev: acked_rev, fields, .. }) = with_acked(tx, kind, id)?
-    {
-        let row = rows::load_row(tx, kind, id)?.unwrap_or_default();
-        save(tx, kind, id, &rows::StoredRecord { fields, rev: acked_rev.or(Some(rev)), extra: None, ..row })?;
-    }
-    tx.prepare_cached(
-        "UPDATE _base SET deleted = 1, rev = max(coalesce(rev, ?3), ?3) WHERE kind = ?1 AND record_id = ?2",
-    )?
-    .execute((kind.as_str(), id, rev))?;
+/// Drops the last version of a deleted record that no edit needs. The id and the position of the delete stay: the server uses
+/// no id twice (contract 6.1), and no older version may bring the record back.
+pub(crate) fn drop_last_version(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+    let text = format!("{DROP_LAST_VERSION} AND kind = ?1 AND record_id = ?2");
+    tx.prepare_cached(&text)?.execute((kind.as_str(), id))?;
+    Ok(())
+}
+
+const DROP_LAST_VERSION: &str = "UPDATE _base SET fields = '{}', created_at = NULL, updated_at = NULL, updated_by = NULL, \
+     extra = NULL, reported_missing = 0 WHERE deleted";
+
+/// Drops the last versions of all deleted records without edits.
+pub(crate) fn drop_last_versions(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let text = format!(
+        "{DROP_LAST_VERSION} AND fields <> '{{}}'
+         AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)"
+    );
+    tx.execute(&text, [])?;
     Ok(())
 }
 
@@ -59,36 +138,69 @@ pub(crate) fn mark_reported_missing(tx: &Transaction<'_>, edit: i64) -> Result<(
 
 /// Forgets which records responses called missing: the server may have been restored since.
 pub(crate) fn clear_reported_missing(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _base SET reported_missing = 0 WHERE reported_missing")?.execute([])?;
+    // A response only calls the record of an edit missing.
+    let edited = "SELECT kind, record_id FROM edits";
+    tx.prepare_cached(&format!(
+        "UPDATE _base SET reported_missing = 0 WHERE (kind, record_id) IN ({edited}) AND reported_missing"
+    ))?
+    .execute([])?;
     Ok(())
 }
 
-/// Rewrites the row of a record: the base image with the remaining edits laid over it, in their order. Without edits,
-/// the base image is deleted.
+/// Forgets all revisions after a position, and all deletes after it: they are of a history that the server has discarded, or of
+/// the time before a rebuild. The server has such a record at an unknown revision, and any version of the server is newer.
+/// Returns the number of records whose revision is now unknown.
+pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64) -> Result<i64, StoreError> {
+    let mut forgotten = 0;
+    for kind in Kind::ALL {
+        let table = kind.collection();
+        forgotten += tx.execute(&format!("UPDATE {table} SET rev = NULL WHERE rev > ?1"), [position])?;
+    }
+    // A deleted record without values has no row that could be compared.
+    forgotten += tx.execute("DELETE FROM _base WHERE deleted AND fields = '{}' AND rev > ?1", [position])?;
+    tx.execute("UPDATE _base SET rev = NULL, deleted = 0 WHERE rev > ?1", [position])?;
+    Ok(i64::try_from(forgotten).unwrap_or(i64::MAX))
+}
+
+/// Forgets a record that the server does not have. Its row stays.
+pub(crate) fn forget_record(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+    tx.execute(&format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection()), [id])?;
+    tx.prepare_cached("DELETE FROM _base WHERE kind = ?1 AND record_id = ?2")?.execute((kind.as_str(), id))?;
+    Ok(())
+}
+
+/// The newest known revision of a record, or of its delete. None for a record that was never seen, and for an unknown revision.
+pub(crate) fn newest_rev(tx: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
+    let text = "SELECT rev FROM _base WHERE kind = ?1 AND record_id = ?2";
+    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0)).optional()?.flatten())
+}
+
+/// The SQL condition that the server has the record. `id`: SQL for its id.
+pub(crate) fn on_server(kind: Kind, id: &str) -> String {
+    format!("EXISTS (SELECT 1 FROM _base b WHERE b.kind = '{kind}' AND b.record_id = {id} AND NOT b.deleted)")
+}
+
+/// True when the server is known to have deleted a record with this id. `kind`: SQL for the kind. `id`: SQL for the id.
+pub(crate) fn deleted_there(kind: &str, id: &str) -> String {
+    format!("EXISTS (SELECT 1 FROM _base b WHERE b.kind = {kind} AND b.record_id = {id} AND b.deleted)")
+}
+
+/// Rewrites the row of a record: the base image with the remaining edits laid over it, in their order.
 pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     let edits: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
         .query_row((kind.as_str(), id), |row| row.get(0))?;
+    let shown = match edits {
+        true => overlay(tx, kind, id, i64::MAX)?,
+        false => load(tx, kind, id)?.filter(|image| !image.deleted).map(|image| image.stored),
+    };
     if !edits {
-        match load(tx, kind, id)? {
-            Some((_, true)) => rows::delete_row(tx, kind, id)?,
-            Some((stored, false)) => rows::write_row(tx, kind, id, &stored)?,
-            // Neither the server nor an edit has the record: a create made the row.
-            None if !unknown_revs::is_on_server(tx, kind, id)? => rows::delete_row(tx, kind, id)?,
-            None => synced_rows::note(tx, kind, id)?,
-        }
-        return remove(tx, kind, id);
+        drop_last_version(tx, kind, id)?;
     }
-    match overlay(tx, kind, id, i64::MAX)? {
+    match shown {
         Some(stored) => rows::write_row(tx, kind, id, &stored),
         None => rows::delete_row(tx, kind, id),
     }
-}
-
-/// Deletes the base image of a record whose row shows it.
-pub(crate) fn remove(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _base WHERE kind = ?1 AND record_id = ?2")?.execute((kind.as_str(), id))?;
-    Ok(())
 }
 
 /// The base image of a record with the edits before the edit `before` laid over it. None when the record would not
@@ -105,7 +217,7 @@ pub(crate) fn overlay(
         .collect::<Result<_, _>>()?;
     // A record that the server does not have yet keeps the provisional times of its row.
     let provisional = rows::load_row(tx, kind, id)?;
-    let mut row = load(tx, kind, id)?.map(|(stored, _)| stored);
+    let mut row = load(tx, kind, id)?.and_then(StoredImage::version);
     for (method, patch) in edits {
         match method {
             Method::Delete => row = None,
@@ -129,16 +241,26 @@ pub(crate) fn overlay(
 
 /// The server's version of a record: its base image, with the edits that the server has accepted since laid over it.
 pub(crate) fn with_acked(tx: &Connection, kind: Kind, id: &str) -> Result<Option<BaseImage>, StoreError> {
-    let mut known = read_image(tx, kind, id)?.map(|(stored, deleted)| BaseImage {
-        rev: stored.rev,
-        fields: stored.fields,
-        deleted: deleted.by_feed || deleted.by_response,
+    let known = load(tx, kind, id)?.map(|image| BaseImage {
+        rev: image.stored.rev,
+        fields: image.stored.fields,
+        deleted: image.deleted || image.reported_missing,
     });
+    lay_accepted_over(tx, kind, id, known)
+}
+
+/// Lays the accepted edits of a record over a version: those that are newer than the version.
+fn lay_accepted_over(
+    tx: &Connection,
+    kind: Kind,
+    id: &str,
+    mut known: Option<BaseImage>,
+) -> Result<Option<BaseImage>, StoreError> {
     let seen = known.as_ref().and_then(|known| known.rev);
     let acked: Vec<(Method, String, Option<i64>)> = tx
         .prepare_cached(
-            "SELECT e.method, e.patch, s.rev FROM edits e JOIN _acked s ON s.edit_id = e.id
-             WHERE e.kind = ?1 AND e.record_id = ?2 AND coalesce(s.rev > ?3, 1) ORDER BY e.id",
+            "SELECT e.method, e.patch, s.acked_rev FROM edits e JOIN _outbox s ON s.edit_id = e.id
+             WHERE e.kind = ?1 AND e.record_id = ?2 AND e.state = 'sent' AND coalesce(s.acked_rev > ?3, 1) ORDER BY e.id",
         )?
         .query_map((kind.as_str(), id, seen), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
@@ -153,20 +275,8 @@ pub(crate) fn with_acked(tx: &Connection, kind: Kind, id: &str) -> Result<Option
     Ok(known)
 }
 
-/// The base image of a record, and true when the feed has shown the record's delete.
-pub(crate) fn load(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::StoredRecord, bool)>, StoreError> {
-    Ok(read_image(tx, kind, id)?.map(|(stored, deleted)| (stored, deleted.by_feed)))
-}
-
-/// The sources that call a record deleted.
-struct Deleted {
-    /// The feed, or a list.
-    by_feed: bool,
-    /// A response to an edit.
-    by_response: bool,
-}
-
-fn read_image(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::StoredRecord, Deleted)>, StoreError> {
+/// The base image of a record; None when the server never had the record, as far as is known.
+pub(crate) fn load(tx: &Connection, kind: Kind, id: &str) -> Result<Option<StoredImage>, StoreError> {
     let found = tx
         .prepare_cached(
             "SELECT rev, fields, created_at, updated_at, updated_by, extra, deleted, reported_missing FROM _base
@@ -175,16 +285,36 @@ fn read_image(tx: &Connection, kind: Kind, id: &str) -> Result<Option<(rows::Sto
         .query_row((kind.as_str(), id), |row| {
             let stored = rows::StoredRecord {
                 rev: row.get(0)?,
-                fields: serde_json::Map::new(),
+                fields: Fields::new(),
                 created_at: row.get(2)?,
                 updated_at: row.get(3)?,
                 updated_by: row.get(4)?,
                 extra: row.get(5)?,
             };
-            Ok((stored, row.get::<_, String>(1)?, Deleted { by_feed: row.get(6)?, by_response: row.get(7)? }))
+            let image = StoredImage { stored, deleted: row.get(6)?, reported_missing: row.get(7)? };
+            Ok((image, row.get::<_, String>(1)?))
         })
         .optional()?;
-    let Some((mut stored, fields, deleted)) = found else { return Ok(None) };
-    stored.fields = rows::parse_object(&fields)?;
-    Ok(Some((stored, deleted)))
+    let Some((mut image, text)) = found else { return Ok(None) };
+    image.stored.fields = parse_fields(kind, &text, image.deleted)?;
+    Ok(Some(image))
+}
+
+/// Every field of the kind, from the fields as `_base` holds them. Empty for a deleted record of which no values are kept.
+pub(crate) fn parse_fields(kind: Kind, text: &str, deleted: bool) -> Result<Fields, StoreError> {
+    let mut given = rows::parse_object(text)?;
+    if deleted && given.is_empty() {
+        return Ok(given);
+    }
+    let missing = |presence| match presence {
+        Presence::Default(preset) => preset.value(),
+        _ => Value::Null,
+    };
+    let fields = resource(kind).fields.iter();
+    Ok(fields
+        .map(|field| {
+            let value = given.shift_remove(field.name).unwrap_or_else(|| missing(field.presence));
+            (field.name.to_owned(), value)
+        })
+        .collect())
 }

@@ -92,7 +92,7 @@ fn park_edits_in_flight(copy: &mut Connection) -> Result<(), StoreError> {
         let ids = tx
             .prepare(
                 "SELECT id FROM edits WHERE state IN ('waiting', 'sending')
-                     AND id NOT IN (SELECT next_edit FROM _next_tasks WHERE next_edit IS NOT NULL)",
+                     AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL)",
             )?
             .query_map([], |row| row.get(0))?
             .collect::<Result<Vec<i64>, _>>()?;

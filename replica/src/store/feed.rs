@@ -12,7 +12,7 @@ use rusqlite::{Connection, Transaction};
 
 use crate::model::{FeedBatch, LogLevel, Method, Reconcile};
 use crate::store::edits::{acked, missed_events, next_tasks, recheck, settle};
-use crate::store::reconcile::{self, lost, replay};
+use crate::store::reconcile::{self, backfill, lost};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
 
 /// Characters of an unknown word that `sync_log` repeats, at most.
@@ -45,7 +45,7 @@ pub(crate) struct Applied {
     /// True when a complete feed skipped positions. Only a restored server skips positions (contract 9.3), and its
     /// earlier responses belong to a discarded history.
     pub has_id_gap: bool,
-    /// The reconcile that the end of a replay has begun. None: no replay has ended.
+    /// The reconcile that the end of a backfill has begun.
     pub reconcile: Option<Reconcile>,
 }
 
@@ -66,8 +66,6 @@ struct Start {
     position: i64,
     /// True once a backfill has reached the head.
     backfilled: bool,
-    /// True while the feed is read from the beginning over existing rows.
-    replaying: bool,
     reconciling: bool,
     /// In a reconcile: the last event that is applied. None before the first event after the cursor to resume from.
     tail: Option<i64>,
@@ -76,11 +74,10 @@ struct Start {
 impl Start {
     fn read(tx: &Transaction<'_>) -> Result<Start, StoreError> {
         let text =
-            "SELECT position, backfilled, replaying, EXISTS (SELECT 1 FROM _reconcile), (SELECT tail_position FROM _reconcile)
+            "SELECT position, backfilled, EXISTS (SELECT 1 FROM _reconcile), (SELECT tail_position FROM _reconcile)
                     FROM _sync";
         Ok(tx.prepare_cached(text)?.query_row([], |row| {
-            let (position, backfilled, replaying) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(Start { position, backfilled, replaying, reconciling: row.get(3)?, tail: row.get(4)? })
+            Ok(Start { position: row.get(0)?, backfilled: row.get(1)?, reconciling: row.get(2)?, tail: row.get(3)? })
         })?)
     }
 
@@ -91,7 +88,7 @@ impl Start {
 
     /// True when the batch continues a feed whose last position is known.
     fn continues_feed(&self) -> bool {
-        if self.reconciling { self.tail.is_some() } else { self.backfilled && !self.replaying }
+        if self.reconciling { self.tail.is_some() } else { self.backfilled }
     }
 
     /// True while the first events of a reconcile are still to come.
@@ -107,8 +104,6 @@ struct Run<'a> {
     now: Timestamp,
     /// True when there are edits.
     editing: bool,
-    /// True when a record is known by more than its row: by a base image or a tombstone.
-    has_images: bool,
     position: i64,
     affects_edits: bool,
     confirms_edits: bool,
@@ -134,11 +129,7 @@ fn apply_in(tx: &Transaction<'_>, batch: &FeedBatch, proof: &Proof) -> Result<Ap
 
 impl<'a> Run<'a> {
     fn begin(tx: &'a Transaction<'a>, start: Start, now: Timestamp) -> Result<Run<'a>, StoreError> {
-        let (editing, has_images): (bool, bool) = tx
-            .prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM edits), EXISTS (SELECT 1 FROM _base) OR EXISTS (SELECT 1 FROM _tombstones)",
-            )?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let editing = tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits)")?.query_row([], |row| row.get(0))?;
         if editing && !start.backfilled {
             // A backfill shows only the newest event of a record (contract 9.2).
             missed_events::mark_events_missed(tx)?;
@@ -153,7 +144,6 @@ impl<'a> Run<'a> {
             start,
             now,
             editing,
-            has_images,
             position,
             affects_edits: false,
             confirms_edits: false,
@@ -205,16 +195,15 @@ impl<'a> Run<'a> {
         match (event_type, &event.payload) {
             (EventType::Deleted, _) => {
                 mirror::delete(tx, kind, &id, event.id, has_edits, self.now)?;
-                self.has_images = true;
             }
             // The row changes after the last event of the batch, once.
             (_, Some(payload)) if has_edits => {
-                if mirror::save_base(tx, kind, &id, event.id, payload)? {
-                    self.has_images = true;
+                let stored = rows::StoredRecord::from_payload(kind, event.id, payload);
+                if base::save_if_newer(tx, kind, &id, &stored)? {
                     self.covered.insert((kind, id));
                 }
             }
-            (_, Some(payload)) => mirror::put_without_edits(tx, kind, &id, event.id, payload, self.has_images)?,
+            (_, Some(payload)) => mirror::put_without_edits(tx, kind, &id, event.id, payload)?,
             (_, None) => {
                 self.unknown.insert(format!("Skipped: {} event without a record", event.event_type));
             }
@@ -232,19 +221,16 @@ impl<'a> Run<'a> {
         own: &[acked::RecordEdit],
     ) -> Result<bool, StoreError> {
         let ([only], Some(payload)) = (own, &event.payload) else { return Ok(false) };
-        // In a reconcile or a replay, the rows are not at the position of the feed.
-        if self.start.reconciling || self.start.replaying || only.method == Method::Delete || !only.is_named_by(event) {
+        // In a reconcile or a backfill, the rows are not at the position of the feed.
+        if self.start.reconciling || !self.start.backfilled || only.method == Method::Delete || !only.is_named_by(event)
+        {
             return Ok(false);
         }
-        let is_known_newer =
-            self.has_images && mirror::newest_besides_row(self.tx, kind, id)?.is_some_and(|seen| seen >= event.id);
         let stored = rows::StoredRecord::from_payload(kind, event.id, payload);
-        if is_known_newer || !rows::write_row_if_newer(self.tx, kind, id, &stored)? {
+        if !base::save_if_newer(self.tx, kind, id, &stored)? {
             return Ok(false);
         }
-        if self.has_images {
-            base::remove(self.tx, kind, id)?;
-        }
+        rows::write_row(self.tx, kind, id, &stored)?;
         self.confirms_edits |= only.rev != Some(event.id);
         self.confirmed.push((only.edit, Some(event.id)));
         Ok(true)
@@ -263,7 +249,7 @@ impl<'a> Run<'a> {
         let mut compare = None;
         if batch.is_at_present() {
             self.position = self.position.max(batch.head().unwrap_or(0));
-            compare = replay::finish(tx, self.position, batch.cursor.as_deref(), self.now)?;
+            compare = backfill::finish(tx, self.position, batch.cursor.as_deref(), self.now)?;
         }
         // Edits are measured against the new position.
         let shown = if self.start.reconciling { self.start.position } else { self.position };
@@ -304,7 +290,7 @@ impl<'a> Run<'a> {
                 shown,
                 head,
                 proof.phase,
-                batch.is_at_present() && !self.start.reconciling,
+                batch.is_at_present() && !self.start.reconciling && is_current,
                 proof.now.to_string(),
                 self.position,
                 proof.transport,

@@ -84,7 +84,7 @@ pub(crate) fn last_edit_ids(connection: &Connection) -> Result<Vec<i64>, StoreEr
     let ids: Option<(i64, i64)> =
         connection.prepare_cached(text)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let Some((before, last)) = ids else { return Ok(Vec::new()) };
-    let mut is_next = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM _next_tasks WHERE next_edit = ?1)")?;
+    let mut is_next = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM _outbox WHERE next_edit = ?1)")?;
     let ids = (before + 1..=last).map(|id| Ok((id, is_next.query_row([id], |row| row.get::<_, bool>(0))?)));
     let ids = ids.collect::<Result<Vec<_>, StoreError>>()?;
     Ok(ids.into_iter().filter(|(_, is_next)| !is_next).map(|(id, _)| id).collect())

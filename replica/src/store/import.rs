@@ -44,7 +44,8 @@ fn plan_in(connection: &Connection, draft: &Draft) -> Result<Plan, StoreError> {
 /// Whether a record with this id was deleted on the server.
 fn is_used(connection: &Connection, id: Uuid) -> Result<bool, StoreError> {
     // The index begins with the kind.
-    let mut statement = connection.prepare_cached("SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2")?;
+    let mut statement =
+        connection.prepare_cached("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND deleted")?;
     for kind in Kind::COLLECTIONS {
         if statement.query_row((kind.as_str(), id.to_string()), |_| Ok(())).optional()?.is_some() {
             return Ok(true);

@@ -28,7 +28,7 @@ pub(crate) enum MergeResult {
     AlreadyThere,
     /// Both sides changed these fields differently; or a delete would remove changes that nobody here saw.
     Conflict(Vec<FieldConflict>),
-    /// The record of an update is deleted on the server.
+    /// The record is deleted on the server. The server uses its id for no other record.
     DeletedThere,
     /// The id of a create is in use on the server; these fields differ.
     IdTaken(Vec<FieldConflict>),
@@ -65,9 +65,10 @@ pub(crate) fn three_way_merge(
                 changed.into_iter().map(|conflict| FieldConflict { mine: Value::Null, ..conflict }).collect();
             if changed.is_empty() { MergeResult::Send } else { MergeResult::Conflict(changed) }
         }
+        Method::Create if known.deleted => MergeResult::DeletedThere,
         Method::Create => {
             let others = differing(kind, patch, &Fields::new(), known, |conflict| conflict.mine != conflict.theirs);
-            if others.is_empty() && !known.deleted { MergeResult::AlreadyThere } else { MergeResult::IdTaken(others) }
+            if others.is_empty() { MergeResult::AlreadyThere } else { MergeResult::IdTaken(others) }
         }
         _ if known.deleted => MergeResult::DeletedThere,
         _ => {
@@ -100,6 +101,12 @@ fn completes_again(patch: &Fields, base: &Fields, known: &BaseImage) -> bool {
 pub(crate) fn changes_completion(patch: &Fields, base: &Fields) -> bool {
     let moment = |fields: &Fields| fields.get(COMPLETED_AT).filter(|moment| !moment.is_null()).cloned();
     is_done(patch) && is_done(base) && moment(patch).is_some_and(|mine| moment(base) != Some(mine))
+}
+
+/// True when a record of the server has these values. Values that the server computes prove nothing.
+pub(crate) fn holds(kind: Kind, record: &Fields, values: &Fields) -> bool {
+    let there = BaseImage { rev: None, fields: record.clone(), deleted: false };
+    differing(kind, values, &Fields::new(), &there, |field| field.mine != field.theirs).is_empty()
 }
 
 /// The fields of `mine` for which `only` is true, in the order of the table. Every value is in the server's form.

@@ -6,7 +6,7 @@
 //! - [`mod@schema`]: the tables, triggers and views that are generated from the contract. [`gate`]: the two kinds of write
 //!   transaction. [`rows`]: rows as values.
 //! - [`feed`], [`mirror`], [`base`], [`merge`]: the server's events and lists become rows, under the pending edits.
-//!   [`reconcile`]: after lost history or a restored server. [`refill`]: records for another server, after the loss of the own one. [`unknown_revs`]: records whose revision is forgotten.
+//!   [`reconcile`]: after lost history or a restored server. [`refill`]: records for another server, after the loss of the own one.
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
 //! - [`sync_state`], [`status`], [`control`], [`sync_log`]: how far the replica is, what people ask of it, what happened.
 //!   [`stream_finding`]: whether streams to the server are held back on the way.
@@ -14,7 +14,7 @@
 //!   records from a file.
 //! - [`file_store`]: the files that documents name, and their bytes beside the database.
 //! - [`captures`]: photos and papers from which the server makes drafts of records.
-//! - [`outside`], [`synced_rows`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
+//! - [`outside`]: other programs have removed or altered objects of the replica. [`health`], [`integrity`],
 //!   [`marks`], [`salvage`]: damaged databases. [`trial_write`]: triggers of people that make each sync fail.
 
 pub(crate) mod base;
@@ -52,9 +52,7 @@ pub(crate) mod status;
 pub(crate) mod stream_finding;
 pub(crate) mod sync_log;
 pub(crate) mod sync_state;
-mod synced_rows;
 pub(crate) mod trial_write;
-mod unknown_revs;
 
 #[cfg(test)]
 mod tests;

@@ -153,7 +153,7 @@ fn check_database_file(db: &Path) -> Result<(), StoreError> {
 /// True when the file holds tables and none of them is a replica's. The server's database has a table of migrations with
 /// the same name. An empty table of migrations alone is a replica whose creation was interrupted.
 fn is_foreign(connection: &Connection) -> Result<bool, StoreError> {
-    let text = "SELECT count(*) > 0, count(*) FILTER (WHERE name IN ('_sync', '_gate', '_schema')) > 0
+    let text = "SELECT count(*) > 0, count(*) FILTER (WHERE name IN ('_sync', '_gate')) > 0
                 FROM sqlite_schema WHERE name <> ?1 AND tbl_name <> ?1";
     let (has_tables, is_replica): (bool, bool) =
         connection.query_row(text, [migrations::TABLE], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -4,14 +4,14 @@
 use hearth_contract::check::Fields;
 use hearth_contract::recurrence::{COMPLETED_AT, STATUS};
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{BlockCause, LogLevel, Phase};
 use crate::store::edits::outbox;
 use crate::store::salvage::forget_server;
 use crate::store::sync_state::{Home, write_home};
-use crate::store::{StoreError, base, gate, log, rows, unknown_revs};
+use crate::store::{StoreError, base, gate, log, rows};
 
 /// The kinds in the order in which they are sent: no record refers to one of a later kind.
 pub(crate) const ORDER: [Kind; 5] = [Kind::Room, Kind::Inventory, Kind::Vehicle, Kind::Document, Kind::Task];
@@ -29,14 +29,11 @@ pub(crate) struct Refill {
 
 /// The refill that has begun and not ended.
 pub(crate) fn load(connection: &Connection) -> Result<Option<Refill>, StoreError> {
-    let found = connection
-        .query_row("SELECT server, home_id, kind, after_id FROM _refill", [], |row| {
-            let (kind, id): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
-            let after = kind.as_deref().and_then(Kind::parse).zip(id);
-            Ok(Refill { server: row.get(0)?, home_id: row.get(1)?, after })
-        })
-        .optional()?;
-    Ok(found)
+    let text = "SELECT refill_server, refill_home_id, refill_kind, refill_after_id FROM _sync";
+    let (server, home_id, kind, id): (Option<String>, Option<String>, Option<String>, Option<String>) =
+        connection.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let after = kind.as_deref().and_then(Kind::parse).zip(id);
+    Ok(server.zip(home_id).map(|(server, home_id)| Refill { server, home_id, after }))
 }
 
 /// Why nothing is synced during a refill, as a sentence.
@@ -47,7 +44,8 @@ pub(crate) fn reason(server: &str) -> String {
 /// Notes that the refill of a home has begun. Nothing is synced until it ends.
 pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
-        tx.execute("INSERT OR IGNORE INTO _refill (one, server, home_id) VALUES (1, ?1, ?2)", (server, home_id))?;
+        let begin = "UPDATE _sync SET refill_server = ?1, refill_home_id = ?2 WHERE refill_server IS NULL";
+        tx.execute(begin, (server, home_id))?;
         let reason = reason(server);
         tx.execute(
             "UPDATE _sync SET phase = ?1, blocked_by = ?2, reason = ?3",
@@ -60,7 +58,7 @@ pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) ->
 /// Notes the last record that the server has taken. The commit does not wait for the disk: what is sent again is known there.
 pub(crate) fn note_sent(connection: &mut Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
     gate::sync_tx_without_fsync(connection, |tx| {
-        tx.execute("UPDATE _refill SET kind = ?1, after_id = ?2", (kind.as_str(), id))?;
+        tx.execute("UPDATE _sync SET refill_kind = ?1, refill_after_id = ?2", (kind.as_str(), id))?;
         Ok(())
     })
 }
@@ -77,16 +75,8 @@ pub(crate) fn count(connection: &Connection) -> Result<usize, StoreError> {
 /// The ids of the records of a kind that the lost home had, in the order of their creation. Records that only exist here are
 /// edits, and are sent as such later.
 pub(crate) fn ids(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
-    let table = kind.collection();
-    let text = format!(
-        "SELECT id FROM (
-             SELECT t.id, t.created_at FROM {table} t WHERE {}
-                 AND NOT EXISTS (SELECT 1 FROM _base b WHERE b.kind = ?1 AND b.record_id = t.id)
-             UNION ALL SELECT record_id, created_at FROM _base WHERE kind = ?1 AND NOT deleted)
-         ORDER BY created_at, id",
-        unknown_revs::on_server(kind, "t")
-    );
-    let mut statement = connection.prepare(&text)?;
+    let text = "SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted ORDER BY created_at, record_id";
+    let mut statement = connection.prepare(text)?;
     let found = statement.query_map([kind.as_str()], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
@@ -112,10 +102,7 @@ pub(crate) fn record(connection: &Connection, kind: Kind, id: &str) -> Result<Op
 }
 
 fn server_version(connection: &Connection, kind: Kind, id: &str) -> Result<Option<rows::StoredRecord>, StoreError> {
-    match base::load(connection, kind, id)? {
-        Some((stored, gone)) => Ok((!gone).then_some(stored)),
-        None => rows::load_row(connection, kind, id),
-    }
+    Ok(base::load(connection, kind, id)?.filter(|image| !image.deleted).map(|image| image.stored))
 }
 
 fn without_nulls(mut fields: Fields) -> Fields {
@@ -131,18 +118,20 @@ pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), Sto
         forget_server(tx)?;
         tx.execute("UPDATE _sync SET blocked_by = NULL", [])?;
         write_home(tx, home)?;
-        tx.execute("DELETE FROM _refill", [])?;
+        tx.execute(
+            "UPDATE _sync SET refill_server = NULL, refill_home_id = NULL, refill_kind = NULL, refill_after_id = NULL",
+            [],
+        )?;
         log(tx, LogLevel::Info, &format!("The home on {} has the records; this replica follows it.", home.server))
     })
 }
 
 fn release_requests(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let sent = "SELECT edit_id FROM _outbox UNION SELECT edit_id FROM _acked";
+    let sent = "SELECT id FROM edits WHERE idempotency_key IS NOT NULL OR state = 'sent'";
     let edits: Vec<i64> = tx.prepare(sent)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     edits.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))?;
     Ok(tx.execute_batch(
-        "DELETE FROM _acked;
-         UPDATE edits SET state = 'waiting', reason = NULL, reason_code = NULL, next_attempt_at = NULL
+        "UPDATE edits SET state = 'waiting', reason = NULL, reason_code = NULL, next_attempt_at = NULL
          WHERE state IN ('sending', 'sent');
          -- Positions of the lost home say nothing about the new one.
          UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL;",

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::schema::search;
 pub(crate) use super::schema::table_sql::columns;
-use super::{StoreError, file_store, synced_rows};
+use super::{StoreError, file_store};
 
 /// The field that names the file of a document.
 const FILE: &str = "file_sha256";
@@ -83,48 +83,23 @@ pub(crate) fn write_row(
     id: &str,
     stored: &StoredRecord,
 ) -> Result<(), StoreError> {
-    compare_and_write(connection, kind, id, stored, false).map(drop)
-}
-
-/// Writes a row as [`write_row`] does, unless the row has the same revision or a newer one. False when nothing was written.
-pub(crate) fn write_row_if_newer(
-    connection: &Connection,
-    kind: Kind,
-    id: &str,
-    stored: &StoredRecord,
-) -> Result<bool, StoreError> {
-    compare_and_write(connection, kind, id, stored, true)
-}
-
-fn compare_and_write(
-    connection: &Connection,
-    kind: Kind,
-    id: &str,
-    stored: &StoredRecord,
-    if_newer: bool,
-) -> Result<bool, StoreError> {
     let statements = statements(kind);
-    let row = connection
+    let is_equal = connection
         .prepare_cached(&statements.select_fields)?
         .query_row([id], |row| {
-            let (rev, extra) = (row.get::<_, Option<i64>>(0)?, row.get_ref(1)?);
-            let mut is_equal = extra.as_str_or_null().ok() == Some(stored.extra.as_deref());
+            let mut is_equal = row.get_ref(0)?.as_str_or_null().ok() == Some(stored.extra.as_deref());
             for (index, field) in resource(kind).fields.iter().enumerate() {
-                is_equal = is_equal && column_equals(row.get_ref(index + 2)?, stored.fields.get(field.name));
+                is_equal = is_equal && column_equals(row.get_ref(index + 1)?, stored.fields.get(field.name));
             }
-            Ok((rev, is_equal))
+            Ok(is_equal)
         })
         .optional()?;
-    match row {
-        Some((rev, _)) if if_newer && rev >= stored.rev => return Ok(false),
-        Some((_, true)) => {
-            let last_change = (id, &stored.created_at, &stored.updated_at, &stored.updated_by, stored.rev);
-            connection.prepare_cached(&statements.update_last_change)?.execute(last_change)?;
-            synced_rows::note(connection, kind, id)?;
-        }
-        _ => upsert(connection, &statements.upsert, kind, id, stored)?,
+    if is_equal != Some(true) {
+        return upsert_row(connection, kind, id, stored);
     }
-    Ok(true)
+    let last_change = (id, &stored.created_at, &stored.updated_at, &stored.updated_by, stored.rev);
+    connection.prepare_cached(&statements.update_last_change)?.execute(last_change)?;
+    Ok(())
 }
 
 /// True when a column holds the stored form of a value.
@@ -137,20 +112,9 @@ fn column_equals(cell: ValueRef<'_>, value: Option<&Value>) -> bool {
     }
 }
 
-/// Inserts or replaces a row in one statement, unless the row has the same revision or a newer one. Faster than
-/// [`write_row_if_newer`] for rows that mostly do not exist yet, as in a backfill.
-pub(crate) fn upsert_row_if_newer(
+/// Inserts or replaces a row in one statement. Faster than [`write_row`] for rows that mostly do not exist yet, as in a backfill.
+pub(crate) fn upsert_row(
     connection: &Connection,
-    kind: Kind,
-    id: &str,
-    stored: &StoredRecord,
-) -> Result<(), StoreError> {
-    upsert(connection, &statements(kind).upsert_if_newer, kind, id, stored)
-}
-
-fn upsert(
-    connection: &Connection,
-    statement: &str,
     kind: Kind,
     id: &str,
     stored: &StoredRecord,
@@ -159,7 +123,7 @@ fn upsert(
         text.as_deref().map_or(ToSqlOutput::Owned(Sql::Null), ToSqlOutput::from)
     }
     let resource = resource(kind);
-    let mut statement = connection.prepare_cached(statement)?;
+    let mut statement = connection.prepare_cached(&statements(kind).upsert)?;
     let values = resource.fields.iter().map(|field| json_as_sql(stored.fields.get(field.name)));
     let values = [ToSqlOutput::from(id)].into_iter().chain(values).chain([
         text(&stored.created_at),
@@ -168,10 +132,8 @@ fn upsert(
         ToSqlOutput::Owned(stored.rev.into()),
         text(&stored.extra),
     ]);
-    match statement.execute(params_from_iter(values))? {
-        0 => return Ok(()),
-        _ => note_written(connection, kind, id)?,
-    }
+    statement.execute(params_from_iter(values))?;
+    search::mark_touched(connection, kind, id)?;
     // A trigger does this for a script. The sync fires no triggers.
     if stored.fields.get(FILE).is_some_and(|file| !file.is_null()) {
         file_store::table::note_document(connection, id)?;
@@ -179,17 +141,10 @@ fn upsert(
     Ok(())
 }
 
-/// Notes that a row was inserted, changed or deleted.
-fn note_written(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
-    synced_rows::note(connection, kind, id)?;
-    search::mark_touched(connection, kind, id)
-}
-
 /// The statements that write rows of one kind.
 struct Statements {
     upsert: String,
-    upsert_if_newer: String,
-    /// Selects revision, `extra` and every field.
+    /// Selects `extra` and every field.
     select_fields: String,
     /// Updates times, author and revision.
     update_last_change: String,
@@ -212,13 +167,12 @@ fn statements(kind: Kind) -> &'static Statements {
                     marks.join(", "),
                     set.join(", ")
                 );
-                let upsert_if_newer = format!("{upsert} WHERE {table}.rev IS NULL OR {table}.rev < excluded.rev");
                 let fields: String = resource(kind).fields.iter().map(|field| format!(", {}", field.name)).collect();
-                let select_fields = format!("SELECT rev, extra{fields} FROM {table} WHERE id = ?1");
+                let select_fields = format!("SELECT extra{fields} FROM {table} WHERE id = ?1");
                 let update_last_change = format!(
                     "UPDATE {table} SET created_at = ?2, updated_at = ?3, updated_by = ?4, rev = ?5 WHERE id = ?1"
                 );
-                Statements { upsert, upsert_if_newer, select_fields, update_last_change }
+                Statements { upsert, select_fields, update_last_change }
             })
             .collect()
     });
@@ -228,7 +182,7 @@ fn statements(kind: Kind) -> &'static Statements {
 /// Deletes a row, if the row exists.
 pub(crate) fn delete_row(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
     connection.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()))?.execute([id])?;
-    note_written(connection, kind, id)
+    search::mark_touched(connection, kind, id)
 }
 
 /// Gives a profile row that was written before the first contact the id of its home. The id of no other row changes.
@@ -246,8 +200,8 @@ pub(crate) fn set_profile_id(connection: &Connection, home: &str) -> Result<(), 
 pub(crate) fn set_id(connection: &Connection, kind: Kind, old: &str, new: &str) -> Result<(), StoreError> {
     connection.execute(&format!("UPDATE {} SET id = ?2 WHERE id = ?1", kind.collection()), [old, new])?;
     search::delete_entry(connection, kind, old)?;
-    note_written(connection, kind, old)?;
-    note_written(connection, kind, new)
+    search::mark_touched(connection, kind, old)?;
+    search::mark_touched(connection, kind, new)
 }
 
 /// Loads a row; None when there is no such row.
@@ -264,13 +218,6 @@ pub(crate) fn each(connection: &Connection, kind: Kind, mut each: impl FnMut(&st
         each(row.get_ref("id")?.as_str().unwrap_or_default(), &record_from_row(kind, row)?.fields);
     }
     Ok(())
-}
-
-/// The position of a row's last change. None when there is no row, the server has not confirmed the row, or the position
-/// is unknown.
-pub(crate) fn load_rev(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
-    let mut statement = connection.prepare_cached(&format!("SELECT rev FROM {} WHERE id = ?1", kind.collection()))?;
-    Ok(statement.query_row([id], |row| row.get(0)).optional()?.flatten())
 }
 
 /// Reads the columns of a typed table by name.

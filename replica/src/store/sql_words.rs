@@ -5,7 +5,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRe
 
 use crate::model::{
     BlockCause, CapturePurpose, CaptureState, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method,
-    Origin, OwnEvent, Phase, ReasonCode, Transport,
+    Origin, Phase, ReasonCode, Transport,
 };
 
 /// The current time in SQL (RFC 3339, UTC, milliseconds). The same value everywhere in one statement.
@@ -45,7 +45,6 @@ stored_as_text!(
     LogLevel,
     Method,
     Origin,
-    OwnEvent,
     Phase,
     ReasonCode,
     Transport

@@ -119,7 +119,7 @@ pub(super) fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<
         (&home.server, &home.id, &home.name, &home.environment),
     )?;
     rows::set_profile_id(tx, &home.id)?;
-    for table in ["edits", "_base", "_unknown_revs"] {
+    for table in ["edits", "_base"] {
         let text = format!("UPDATE {table} SET record_id = ?1 WHERE kind = 'property' AND record_id <> ?1");
         tx.execute(&text, [&home.id])?;
     }

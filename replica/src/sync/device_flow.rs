@@ -8,8 +8,9 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 use super::client::{Client, ClientError};
+use super::core::Failure;
 use super::device_code::{Answer, DeviceCode, NotApproved, Step, Waiting};
-use super::wire::HttpResponse;
+use super::wire::{HttpResponse, edit_failure};
 
 /// The kind of the question for the key (RFC 8628 3.4).
 const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
@@ -142,7 +143,11 @@ fn reason(response: &HttpResponse) -> Option<String> {
 fn refused(client: &Client, status: u16, response: &HttpResponse) -> ClientError {
     match serde_json::from_slice::<RefusalBody>(&response.body) {
         Ok(body) => ClientError::Refused(status, body.error_description.unwrap_or(body.error)),
-        Err(_) => client.not_hearth(format!("the server answered {status}, and not as a Hearth server does")),
+        // Such as the port of a server with TLS, which was asked without.
+        Err(_) => client.not_hearth(match edit_failure(response) {
+            Failure::Refused(refusal) => refusal.message,
+            Failure::NoAnswer(_) => format!("the server answered {status}, and not as a Hearth server does"),
+        }),
     }
 }
 
@@ -164,6 +169,19 @@ mod tests {
         for other in ["", "<html>", r#"{"error":"x"}"#, r#"{"error":"x","error_description":"a\u001b[2J"}"#] {
             assert_eq!(of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn refusal_of_the_api_is_told() {
+        let client = Client::without_key("http://127.0.0.1:9").unwrap();
+        let told = |body: &str| {
+            let response = HttpResponse { status: 400, body: body.as_bytes().to_vec(), ..HttpResponse::default() };
+            refused(&client, 400, &response).to_string()
+        };
+        let api =
+            r#"{"error":{"type":"invalid_request","message":"This port speaks HTTPS only.","fix":"","details":{}}}"#;
+        assert!(told(api).contains("This port speaks HTTPS only."), "{}", told(api));
+        assert!(told("<html>").contains("answered 400"), "{}", told("<html>"));
     }
 
     #[test]

@@ -27,7 +27,8 @@ use super::runtime::{blocking, wall_clock};
 use super::stream::{self, Stream};
 use super::transfer::TransferTask;
 use crate::model::BlockCause;
-use crate::store::{StoreError, marks};
+use crate::store::file_store::retry::retry_refused_by_key;
+use crate::store::{StoreError, marks, open};
 use crate::{notification, profile};
 
 /// Syncs until the goal is reached or `stop` becomes true. SQLite blocks only threads for blocking work.
@@ -47,6 +48,11 @@ pub async fn run(
     let is_seen = blocking(move || inspector::look_at_start(&path)).await?;
     let (mut engine, refill) = blocking(move || {
         let mut engine = Engine::open(&db, &server, until, policy, random)?;
+        // Before the first step, so that a sync that ends when nothing waits does not end before this attempt.
+        let retried = open::read_write(&db).and_then(|mut connection| retry_refused_by_key(&mut connection));
+        if let Err(error) = retried {
+            tracing::warn!(%error, "files that the server refused because of the key are tried later");
+        }
         mark_file(&db);
         let refill = engine.refill_reason()?;
         Ok((engine, refill))
@@ -293,7 +299,6 @@ mod tests {
 
     use super::*;
     use crate::model::ConflictPolicy;
-    use crate::store::open;
 
     /// A config whose server does not exist.
     fn config(directory: &tempfile::TempDir) -> SyncConfig {

@@ -265,7 +265,7 @@ fn database_faults_are_found() {
     assert_found(&db, 1, "warning", "feed", "the trigger tells on rooms: no such table: main.lost", "DROP TRIGGER");
 
     let (_dir, db) = keyed_replica(&good_server());
-    as_keeper(&db, "UPDATE _schema SET version = '9.0'");
+    as_keeper(&db, "UPDATE _sync SET schema_version = '9.0'");
     assert_found(&db, 1, "fault", "setup", "made by a newer version", "install");
 
     let (_dir, db) = keyed_replica(&good_server());

@@ -228,7 +228,7 @@ fn not_found(id: impl std::fmt::Display) -> Problem {
 fn job_json(job: &Job, base_url: &str) -> Value {
     let texts: Map<String, Value> = serde_json::from_str(&job.request).unwrap_or_default();
     let error = job.failure.as_ref().map(|failure| {
-        let problem = Problem::new(ProblemType::InvalidRequest, failure.sentence.as_str());
+        let problem = Problem::new(problem_type(failure.cause), failure.sentence.as_str());
         problem.with_fix(fix(failure.cause)).to_value(base_url)
     });
     json!({
@@ -248,6 +248,21 @@ fn job_json(job: &Job, base_url: &str) -> Value {
     })
 }
 
+/// The error type of a failed job: the one that a single request would get.
+fn problem_type(cause: FailureCause) -> ProblemType {
+    match cause {
+        FailureCause::File => ProblemType::InvalidRequest,
+        FailureCause::Rows => ProblemType::ValidationFailed,
+        FailureCause::Changed => ProblemType::PreconditionFailed,
+        FailureCause::Full => ProblemType::PayloadTooLarge,
+        FailureCause::Key => ProblemType::InvalidApiKey,
+        FailureCause::Scope => ProblemType::InsufficientScope,
+        FailureCause::Plan => ProblemType::PlanRequired,
+        FailureCause::Interrupted => ProblemType::Unavailable,
+        FailureCause::Service => ProblemType::InternalError,
+    }
+}
+
 /// What to do about a failed job.
 fn fix(cause: FailureCause) -> &'static str {
     match cause {
@@ -260,7 +275,8 @@ fn fix(cause: FailureCause) -> &'static str {
              a key are recognised."
         }
         FailureCause::Full => MAKE_ROOM,
-        FailureCause::Key => "Import the file again with a key that is valid and has the scopes.",
+        FailureCause::Key | FailureCause::Scope => "Import the file again with a key that is valid and has the scopes.",
+        FailureCause::Plan => "Change the plan of the team, and import the file again.",
         FailureCause::Interrupted => "Import the file again: rows with an id, an import_ref or a key are recognised.",
         FailureCause::Service => "Import the file again. If it fails again, the operator finds the reason in the log.",
     }

@@ -8,7 +8,7 @@ use hearth_contract::formats::Timestamp;
 
 use super::limits::RateClass;
 use crate::store::usage::{self, Counts, Usage};
-use crate::store::{Db, StoreError, keys};
+use crate::store::{Db, StoreError};
 
 /// Days of which the database keeps the numbers, with today.
 pub const DAYS_KEPT: i64 = 30;
@@ -78,23 +78,22 @@ impl UsageCounter {
         written
     }
 
-    /// The numbers of the keys of a team (id) on the days that are kept, by key and day: stored and waiting.
-    pub async fn of_team(&self, db: &Db, team: &str, now: Timestamp) -> Result<Vec<Usage>, StoreError> {
-        let (team, since) = (team.to_owned(), first_day(now));
+    /// The numbers of keys (ids) on the days that are kept, by key and day: stored and waiting. A key and a day may come twice.
+    pub async fn of_keys(&self, db: &Db, keys: Vec<String>, now: Timestamp) -> Result<Vec<Usage>, StoreError> {
+        let since = first_day(now);
         let (keys, mut rows) = db
             .read(move |tx| {
-                let keys = keys::list(tx, &team)?;
-                Ok((keys, usage::of_team(tx, &team, since)?))
+                let mut rows = Vec::new();
+                for key in &keys {
+                    rows.append(&mut usage::of_key(tx, key, since)?);
+                }
+                Ok((keys, rows))
             })
             .await?;
         let waiting = self.lock();
         for key in keys {
-            for (day, counts) in waiting.get(&key.id).into_iter().flatten() {
-                match rows.iter_mut().find(|row| row.key == key.id && row.day == *day) {
-                    Some(row) => row.counts += *counts,
-                    None => rows.push(Usage { key: key.id.clone(), day: *day, counts: *counts }),
-                }
-            }
+            let days = waiting.get(&key).into_iter().flatten();
+            rows.extend(days.map(|(day, counts)| Usage { key: key.clone(), day: *day, counts: *counts }));
         }
         Ok(rows)
     }

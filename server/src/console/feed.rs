@@ -91,7 +91,7 @@ pub(super) async fn tail(request: WebRequest, session: Session) -> Result<Reply,
 async fn state(request: &WebRequest, session: &Session) -> Result<State, Refusal> {
     let app = &request.app;
     let environment = Environment::parse(request.query_fields().text("home")).unwrap_or(Environment::Live);
-    let mut keys = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
+    let mut keys = operate::list_callers(&app.db, &session.team).await.map_err(refused)?.keys;
     keys.retain(|key| key.environment == environment);
     let now = app.clock.now();
     let mut readers = app.readers.of_keys(|id| keys.iter().any(|key| key.id == id), now);

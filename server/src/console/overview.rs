@@ -7,8 +7,9 @@ use super::page::{Frame, refused, render};
 use super::words::moment_or_never;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
-use crate::operate::{self, people};
+use crate::operate::{self, Callers, people};
 use crate::store::homes::{self, Home};
+use crate::store::keys::CALLERS_MAX;
 use crate::store::sessions::Session;
 use crate::store::{StoreError, Tx};
 
@@ -22,6 +23,8 @@ struct OverviewPage {
     flagged_keys: usize,
     people: usize,
     open_streams: usize,
+    /// Keys and grants that are counted, where the team has more.
+    counted: Option<usize>,
 }
 
 struct HomeRow {
@@ -44,7 +47,7 @@ pub(super) async fn overview(request: WebRequest, session: Session) -> Result<Re
             Ok(vec![row(Environment::Live, "Live home")?, row(Environment::Test, "Sandbox")?])
         })
         .await?;
-    let callers = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
+    let Callers { keys: callers, is_cut } = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
     let now = app.clock.now();
     let valid = || callers.iter().filter(|key| key.client.is_none() && key.end_reason(now).is_none());
     let page = OverviewPage {
@@ -54,6 +57,7 @@ pub(super) async fn overview(request: WebRequest, session: Session) -> Result<Re
         valid_keys: valid().count(),
         flagged_keys: valid().filter(|key| key.flagged_at.is_some()).count(),
         people: people::list_people(&app.db, &session.team).await.map_err(refused)?.len(),
+        counted: is_cut.then_some(CALLERS_MAX),
         open_streams: app.streams.count_of(|id| callers.iter().any(|key| key.id == id)),
     };
     render(200, &page)

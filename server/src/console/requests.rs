@@ -50,7 +50,7 @@ pub(super) async fn requests(request: WebRequest, session: Session) -> Result<Re
     let teams = [Some(&*session.team), None];
     let teams = if has_strangers { &teams[..] } else { &teams[..1] };
     let (found, has_more) = app.recent.page(teams, before.unwrap_or(u64::MAX), PAGE);
-    let keys = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
+    let keys = operate::list_callers(&app.db, &session.team).await.map_err(refused)?.keys;
     let page = RequestsPage {
         frame: Frame::of(&session, "Requests"),
         older: found.last().filter(|_| has_more).map(|request| request.number),

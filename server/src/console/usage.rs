@@ -9,7 +9,8 @@ use super::words::day;
 use crate::app::usage::{DAYS_KEPT, start_of_day};
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
-use crate::operate;
+use crate::operate::{self, Callers};
+use crate::store::keys::CALLERS_MAX;
 use crate::store::sessions::Session;
 use crate::store::usage::Counts;
 
@@ -28,6 +29,8 @@ struct UsagePage {
     keys: Vec<(String, String, Counts)>,
     /// Keys with requests that are not shown.
     keys_left: usize,
+    /// Keys and grants that are counted, where the team has more.
+    counted: Option<usize>,
     /// The days with requests, the latest first.
     days: Vec<(String, Counts)>,
     days_kept: i64,
@@ -37,20 +40,22 @@ struct UsagePage {
 pub(super) async fn usage(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let (app, fields) = (&request.app, request.query_fields());
     let wanted = Some(fields.text("key")).filter(|id| !id.is_empty());
-    let known = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
-    let of_key = match wanted {
+    let (known, is_cut) = match wanted {
         Some(id) => {
-            let found = known.iter().find(|key| key.id == id);
-            Some(found.ok_or_else(|| not_found(&session, "key", PAGE))?.name.clone())
+            let found = operate::team_key(&app.db, &session.team, id).await.map_err(refused)?;
+            (vec![found.ok_or_else(|| not_found(&session, "key", PAGE))?], false)
         }
-        None => None,
+        None => {
+            let Callers { keys, is_cut } = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
+            (keys, is_cut)
+        }
     };
+    let of_key = known.first().filter(|_| wanted.is_some()).map(|key| key.name.clone());
+    let ids = known.iter().map(|key| key.id.clone()).collect();
     let (mut by_key, mut by_day) = (BTreeMap::<String, Counts>::new(), BTreeMap::<i64, Counts>::new());
-    for row in app.usage.of_team(&app.db, &session.team, app.clock.now()).await? {
-        if wanted.is_none_or(|id| id == row.key) {
-            *by_day.entry(row.day).or_default() += row.counts;
-            *by_key.entry(row.key).or_default() += row.counts;
-        }
+    for row in app.usage.of_keys(&app.db, ids, app.clock.now()).await? {
+        *by_day.entry(row.day).or_default() += row.counts;
+        *by_key.entry(row.key).or_default() += row.counts;
     }
     let mut keys: Vec<_> = known
         .into_iter()
@@ -63,5 +68,16 @@ pub(super) async fn usage(request: WebRequest, session: Session) -> Result<Reply
     let days = by_day.into_iter().rev().map(|(number, counts)| (day(start_of_day(number)), counts)).collect();
     let title = of_key.as_ref().map_or_else(|| "Usage".to_owned(), |name| format!("Usage of {name}"));
     let frame = Frame::of(&session, &title);
-    render(200, &UsagePage { frame, of_key, keys, keys_left, days, days_kept: DAYS_KEPT })
+    render(
+        200,
+        &UsagePage {
+            frame,
+            of_key,
+            keys,
+            keys_left,
+            counted: is_cut.then_some(CALLERS_MAX),
+            days,
+            days_kept: DAYS_KEPT,
+        },
+    )
 }

@@ -7,8 +7,8 @@ use super::page::{Frame, refused, render};
 use super::words::moment_or_never;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::web::WebRequest;
-use crate::operate;
-use crate::store::keys::Key;
+use crate::operate::{self, Callers};
+use crate::store::keys::{CALLERS_MAX, Key};
 use crate::store::sessions::Session;
 use crate::versions::{VERSIONS, Version};
 
@@ -23,6 +23,8 @@ struct VersionsPage {
     keys: Vec<PinRow>,
     /// Keys that are not shown.
     keys_left: usize,
+    /// Keys and grants that are counted, where the team has more.
+    counted: Option<usize>,
 }
 
 struct VersionRow {
@@ -49,7 +51,7 @@ struct PinRow {
 /// `GET /console/versions`.
 pub(super) async fn versions(request: WebRequest, session: Session) -> Result<Reply, Refusal> {
     let (app, now) = (&request.app, request.app.clock.now());
-    let mut keys = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
+    let Callers { mut keys, is_cut } = operate::list_callers(&app.db, &session.team).await.map_err(refused)?;
     keys.retain(|key| key.end_reason(now).is_none());
     keys.sort_by(|one, other| one.pinned.cmp(&other.pinned));
     let versions = VERSIONS.iter().rev().map(|version| version_row(version, &keys)).collect();
@@ -66,7 +68,8 @@ pub(super) async fn versions(request: WebRequest, session: Session) -> Result<Re
         }
     };
     let keys = keys.into_iter().take(KEYS_SHOWN).map(row).collect();
-    render(200, &VersionsPage { frame: Frame::of(&session, "API versions"), versions, keys, keys_left })
+    let (frame, counted) = (Frame::of(&session, "API versions"), is_cut.then_some(CALLERS_MAX));
+    render(200, &VersionsPage { frame, versions, keys, keys_left, counted })
 }
 
 fn version_row(version: &'static Version, keys: &[Key]) -> VersionRow {

@@ -1,25 +1,29 @@
 //! The only way to change records: load, check, change, append. A record, its event, its indexed values and its search text
 //! change together. Must not know HTTP, or the wording of responses.
 
-use hearth_contract::check::{Fields, check_subject, references};
+mod references;
+mod refusals;
+mod save;
+
+use hearth_contract::check::{Fields, check_subject};
 use hearth_contract::command::{Command, Preconditions};
-use hearth_contract::event::{EventType, StoredEvent};
+use hearth_contract::event::EventType;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::paths;
-use hearth_contract::problem::{FaultCode, FieldFault, Problem, ProblemType};
+use hearth_contract::problem::{FieldFault, Problem};
 use hearth_contract::record::Record;
 use hearth_contract::recurrence::{self, COMPLETED_AT, NextTask};
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{IMPORT_REF, Kind, is_subject};
-use hearth_contract::search_text::{indexed_rest, indexed_title, title_and_rest};
+use hearth_contract::schema::{Kind, is_subject};
 use hearth_simulated::{PlantedFault, planted};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{document_file, rules, series};
+pub use self::refusals::not_found;
+use self::refusals::{already_exists, belongs_to_property, precondition_failed, too_many_references};
+use super::{document_file, series};
 use crate::store::homes::{self, Home};
-use crate::store::records::{self, Entry, Image};
-use crate::store::{HomeNumber, StoreError, Tx, events, field_values, search};
+use crate::store::records::{self, Image};
+use crate::store::{HomeNumber, StoreError, Tx, field_values};
 
 /// Generates the ids of new records.
 pub type Ids<'a> = &'a mut dyn FnMut() -> Uuid;
@@ -186,7 +190,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
     ) -> Result<WriteResult, StoreError> {
         faults.extend(self.missing_references(kind, &fields, None)?);
         faults.extend(document_file::complete(self.tx, self.home.number, None, None, &mut fields)?);
-        faults.extend(series::implausible_completion(self.tx, &self.home, &fields, None, self.machine_now)?);
+        faults.extend(series::implausible_completion(&fields, None, self.machine_now));
         if !faults.is_empty() {
             return Ok(Err(Problem::validation(&faults)));
         }
@@ -233,7 +237,7 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         if !preconditions.admits(Some(before.rev)) && !planted(PlantedFault::IfMatchIgnored) {
             return Ok(Err(precondition_failed(Some(before.rev))));
         }
-        faults.extend(series::implausible_completion(self.tx, &self.home, &changes, Some(&before), self.machine_now)?);
+        faults.extend(series::implausible_completion(&changes, Some(&before), self.machine_now));
         let mut after = before.fields.clone();
         let sent = if kind == Kind::Document { changes.clone() } else { Fields::new() };
         after.extend(changes);
@@ -302,45 +306,11 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         }
         let sources = field_values::sources(self.tx, self.home.number, id, self.clearable + 1)?;
         if sources.len() > self.clearable {
-            return Ok(Err(too_many_references(kind)));
+            return Ok(Err(too_many_references(kind, CLEARED_MAX)));
         }
         self.clear_references(sources, id)?;
         self.delete_record(&before)?;
         Ok(Ok(WriteOutcome::Deleted(id)))
-    }
-
-    /// A step of a delete that one transaction cannot bear: clears the references of some records, at most
-    /// [`CLEARED_MAX`], to the record. False: the delete will not find the record, or not delete it; nothing is cleared.
-    pub fn clear_references_to(
-        &mut self,
-        kind: Kind,
-        id: Uuid,
-        preconditions: &Preconditions,
-        sources: Vec<(Kind, Uuid)>,
-    ) -> Result<bool, StoreError> {
-        let is_deletable = self.load(kind, id)?.is_some_and(|before| preconditions.admits(Some(before.rev)));
-        if is_deletable {
-            self.clear_references(sources, id)?;
-        }
-        Ok(is_deletable)
-    }
-
-    fn clear_references(&mut self, sources: Vec<(Kind, Uuid)>, target: Uuid) -> Result<(), StoreError> {
-        self.clearable = self.clearable.saturating_sub(sources.len());
-        sources.into_iter().try_for_each(|(kind, source)| self.clear_reference(kind, source, target))
-    }
-
-    /// Clears the reference of a record to a deleted record: an ordinary update with its own event (contract 3).
-    fn clear_reference(&mut self, kind: Kind, id: Uuid, target: Uuid) -> Result<(), StoreError> {
-        let Some(before) = self.load(kind, id)? else {
-            return Ok(());
-        };
-        let mut after = before.fields.clone();
-        rules::clear_reference(kind, &mut after, target);
-        if after != before.fields {
-            self.save_record(EventType::Updated, kind, id, Some(before), after)?;
-        }
-        Ok(())
     }
 
     /// Creates the task that follows a completed task.
@@ -350,205 +320,4 @@ impl<'a, 'c> HomeWriter<'a, 'c> {
         }
         Ok(())
     }
-
-    /// The only place where a record is created or updated: its event with the JSON, its entry, its search text and its
-    /// indexed values.
-    fn save_record(
-        &mut self,
-        event_type: EventType,
-        kind: Kind,
-        id: Uuid,
-        before: Option<Record>,
-        fields: Fields,
-    ) -> Result<Image, StoreError> {
-        let rev = self.next_event();
-        let created_at = match (&before, &self.as_sent) {
-            (Some(before), _) => before.created_at,
-            // Moments rise in the order of creation (contract 5).
-            (None, Some(as_sent)) => {
-                let last = records::last_created_at(self.tx, self.home.number, kind)?;
-                last.map_or(as_sent.created_at, |last| as_sent.created_at.max(last)).min(self.now)
-            }
-            (None, None) => self.now,
-        };
-        let updated_by = self.author.clone();
-        let record = Record { kind, id, rev, fields, created_at, updated_at: self.now, updated_by };
-        let json = record.to_json();
-
-        let created = match &before {
-            Some(before) => self.supersede(before)?,
-            None => rev,
-        };
-        self.append(event_type, kind, id, rev, Some(json.clone()))?;
-        records::save_entry(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: false })?;
-        self.index_text(created, before.as_ref(), &record);
-        let old = before.as_ref().map(|before| &before.fields);
-        field_values::replace(self.tx, self.home.number, kind, created, old, Some(&record.fields))?;
-        document_file::note_use(self.tx, self.home.number, kind, old, Some(&record.fields), self.machine_now)?;
-        document_file::index_reading(self.tx, self.home.number, created, kind, old, &record.fields)?;
-        Ok(Image { rev, json })
-    }
-
-    /// Indexes the searched texts of a record, as far as they have changed: folding and indexing a long text is the most
-    /// work of a write.
-    fn index_text(&self, created: i64, before: Option<&Record>, record: &Record) {
-        if record.kind.is_singleton() {
-            return;
-        }
-        let (tx, number) = (self.tx, self.home.number);
-        let (title, rest) = title_and_rest(record.kind, &record.fields);
-        let old = before.map(|before| title_and_rest(before.kind, &before.fields));
-        match old {
-            Some((old_title, old_rest)) if old_rest == rest => {
-                if old_title != title {
-                    search::index_title(tx, number, created, &indexed_title(title));
-                }
-            }
-            _ => {
-                let record = (record.kind, record.id);
-                let (title, rest) = (indexed_title(title), indexed_rest(&rest));
-                search::index(tx, number, created, before.is_none(), record, &title, &rest);
-            }
-        }
-    }
-
-    fn delete_record(&mut self, before: &Record) -> Result<(), StoreError> {
-        let (kind, id) = (before.kind, before.id);
-        let rev = self.next_event();
-        let created = self.supersede(before)?;
-        self.append(EventType::Deleted, kind, id, rev, None)?;
-        search::remove(self.tx, self.home.number, created);
-        field_values::replace(self.tx, self.home.number, kind, created, Some(&before.fields), None)?;
-        document_file::note_use(self.tx, self.home.number, kind, Some(&before.fields), None, self.machine_now)?;
-        records::save_entry(self.tx, self.home.number, id, &Entry { kind, created, rev, deleted: true })
-    }
-
-    /// Removes the event with the old JSON of a record from the feed, if the event is older than retention: only events
-    /// with current JSON stay there. Gives the event that created the record.
-    fn supersede(&mut self, before: &Record) -> Result<i64, StoreError> {
-        if before.rev <= self.home.retention_pos {
-            events::remove(self.tx, self.home.number, before.rev)?;
-            self.home.compacted_pos = self.home.compacted_pos.max(before.rev);
-        }
-        let entry = records::entry(self.tx, self.home.number, before.id)?;
-        entry
-            .map(|entry| entry.created)
-            .ok_or_else(|| StoreError::Corrupt(format!("record {} has no entry", before.id)))
-    }
-
-    fn append(
-        &self,
-        event_type: EventType,
-        kind: Kind,
-        record: Uuid,
-        id: i64,
-        payload: Option<String>,
-    ) -> Result<(), StoreError> {
-        let idempotency_key = self.key.clone();
-        let event = StoredEvent { id, event_type, kind, record, payload, created_at: self.now, idempotency_key };
-        events::append(self.tx, self.home.number, &event, &self.author)
-    }
-
-    fn next_event(&mut self) -> i64 {
-        self.home.head = (self.home.head + 1).max(self.home.next_event_min);
-        self.first.get_or_insert(self.home.head);
-        self.home.head
-    }
-
-    fn load(&self, kind: Kind, id: Uuid) -> Result<Option<Record>, StoreError> {
-        let Some(image) = records::image(self.tx, self.home.number, kind, id)? else {
-            return Ok(None);
-        };
-        let record = Record::from_json(kind, &image.json);
-        record.map(Some).ok_or_else(|| StoreError::Corrupt(format!("image of {kind} {id}")))
-    }
-
-    /// The refusal of a changed `import_ref` that another record of the kind has.
-    fn taken_import_ref(
-        &self,
-        kind: Kind,
-        id: Uuid,
-        before: Option<&Fields>,
-        after: &Fields,
-    ) -> Result<Option<Problem>, StoreError> {
-        let Some(import_ref) = after.get(IMPORT_REF).and_then(Value::as_str) else { return Ok(None) };
-        if before.and_then(|before| before.get(IMPORT_REF)).and_then(Value::as_str) == Some(import_ref) {
-            return Ok(None);
-        }
-        let holder = field_values::with_import_ref(self.tx, self.home.number, kind, import_ref)?;
-        Ok(holder.filter(|holder| *holder != id).map(|holder| import_ref_taken(kind, holder, import_ref)))
-    }
-
-    /// A fault for each changed reference that names no existing record of the right kind in this home.
-    fn missing_references(
-        &self,
-        kind: Kind,
-        fields: &Fields,
-        before: Option<&Fields>,
-    ) -> Result<Vec<FieldFault>, StoreError> {
-        let mut faults = Vec::new();
-        let unchanged = before.map(|before| references(kind, before)).unwrap_or_default();
-        for (field, target_kind, target) in references(kind, fields) {
-            if unchanged.iter().any(|(_, kind, id)| (*kind, *id) == (target_kind, target)) {
-                continue;
-            }
-            let entry = records::entry(self.tx, self.home.number, target)?;
-            if !entry.is_some_and(|entry| entry.kind == target_kind && !entry.deleted) {
-                let message = format!("{} names no {target_kind} of this home.", field.name);
-                faults.push(FieldFault::new(field.name, FaultCode::NotFound, message));
-            }
-        }
-        Ok(faults)
-    }
-}
-
-/// The refusal of a request for a record that does not exist.
-pub fn not_found(kind: Kind, id: impl std::fmt::Display) -> Problem {
-    Problem::new(ProblemType::NotFound, format!("No {kind} {id} in this home."))
-}
-
-fn already_exists(id: Uuid, deleted: bool) -> Problem {
-    let state = if deleted { "was used by a record that is deleted" } else { "exists" };
-    let problem = Problem::new(ProblemType::AlreadyExists, format!("The id {id} {state}."))
-        .with("id", id.to_string())
-        .with("deleted", deleted);
-    // The usual advice to patch the existing record does not fit a deleted record.
-    let fix = "An earlier attempt may have created the record, which was deleted since. Only another thing needs another \
-        id: one that was used is never free again.";
-    if deleted { problem.with_fix(fix) } else { problem }
-}
-
-fn import_ref_taken(kind: Kind, holder: Uuid, import_ref: &str) -> Problem {
-    Problem::new(ProblemType::AlreadyExists, format!("The {kind} {holder} has the import_ref {import_ref}."))
-        .with("id", holder.to_string())
-        .with("deleted", false)
-        .with("field", IMPORT_REF)
-        .with_fix(
-            "Update that record, or send another import_ref. An import_ref is free again when its record is deleted.",
-        )
-}
-
-fn too_many_references(kind: Kind) -> Problem {
-    let message = format!("This call would clear more than {CLEARED_MAX} references to deleted records.");
-    Problem::new(ProblemType::PayloadTooLarge, message).with("limit", CLEARED_MAX).with("of", "references").with_fix(
-        format!(
-            "Send DELETE {}/{{id}} for this record alone: it clears the references in steps.",
-            paths::collection(kind)
-        ),
-    )
-}
-
-/// The id of a home is reserved for its property record, even before the property exists (contract 10).
-fn belongs_to_property(id: Uuid) -> Problem {
-    let message = format!("The id {id} is reserved for the property record of this home.");
-    let problem = Problem::new(ProblemType::AlreadyExists, message).with("id", id.to_string()).with("deleted", false);
-    problem.with_fix("Choose another id: nothing was created with this one.")
-}
-
-fn precondition_failed(rev: Option<i64>) -> Problem {
-    let message = match rev {
-        None => "The record does not exist yet.".to_owned(),
-        Some(rev) => format!("The record is at revision {rev} now."),
-    };
-    Problem::new(ProblemType::PreconditionFailed, message).with("rev", rev)
 }

@@ -76,9 +76,9 @@ async fn carry_out(app: &Arc<App>, job: Job) -> Result<(), StoreError> {
     let (scopes, Some(body)) = found.await? else { return Ok(()) };
     let scopes = match scopes {
         Ok(scopes) => scopes,
-        Err(sentence) => {
+        Err(Failure { cause, sentence }) => {
             let sentence = format!("{sentence} Nothing was written.");
-            return end(app, job, Some(Failure::new(FailureCause::Key, sentence))).await;
+            return end(app, job, Some(Failure::new(cause, sentence))).await;
         }
     };
     let (request, draft) = match read(&job, body).await? {

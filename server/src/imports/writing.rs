@@ -12,7 +12,7 @@ use super::permission;
 use crate::app::App;
 use crate::home::apply::HomeWriter;
 use crate::random::fresh_id;
-use crate::store::imports::{self, FailureCause, Job};
+use crate::store::imports::{self, Failure, FailureCause, Job};
 use crate::store::{StoreError, Tx, homes};
 
 /// The most changes in one transaction.
@@ -45,8 +45,8 @@ enum Step {
     Refused(usize, Problem),
     /// Nothing is committed: the home has no room.
     Full,
-    /// Nothing is committed: the key may not write any more. One sentence.
-    Forbidden(String),
+    /// Nothing is committed: the key may not write any more.
+    Forbidden(Failure),
     Deleted,
 }
 
@@ -80,9 +80,9 @@ pub(super) async fn apply(app: &App, job: &Job, plan: &mut Plan, partial: bool) 
                 let why = "The home has reached the most bytes that it may take.".to_owned();
                 return Ok(Written::Stopped { done, cause: FailureCause::Full, why });
             }
-            Step::Forbidden(why) => {
+            Step::Forbidden(Failure { cause, sentence: why }) => {
                 give_up(plan, &changes[done..], RowCode::InsufficientScope, &why);
-                return Ok(Written::Stopped { done, cause: FailureCause::Key, why });
+                return Ok(Written::Stopped { done, cause, why });
             }
             Step::Deleted => return Ok(Written::Deleted),
         }
@@ -120,10 +120,11 @@ fn write_step(
 ) -> Result<Step, StoreError> {
     let scopes = match permission::scopes(tx, job, now)? {
         Ok(scopes) => scopes,
-        Err(why) => return Ok(Step::Forbidden(why)),
+        Err(failure) => return Ok(Step::Forbidden(failure)),
     };
     if let Some(lacking) = rows.iter().map(|row| permission::needed(row.kind)).find(|scope| !scopes.contains(scope)) {
-        return Ok(Step::Forbidden(format!("The key of this import lacks the scope {lacking} now.")));
+        let sentence = format!("The key of this import lacks the scope {lacking} now.");
+        return Ok(Step::Forbidden(Failure::new(FailureCause::Scope, sentence)));
     }
     if !imports::add_applied(tx, job.number, rows.len())? {
         return Ok(Step::Deleted);

@@ -171,10 +171,20 @@ pub async fn list_keys(db: &Db, team: Option<String>) -> Result<Vec<Key>, Error>
     found.map_err(|team| Error::no_team(&team))
 }
 
-/// The keys of a team (id) and the grants of its partners, the oldest first: everybody who calls the API.
-pub async fn list_callers(db: &Db, team: &str) -> Result<Vec<Key>, Error> {
+/// Who calls the API for a team.
+#[derive(Debug)]
+pub struct Callers {
+    /// Keys, then grants of partners; of each those that are not revoked first, the newest first.
+    pub keys: Vec<Key>,
+    /// Whether the team has more than [`keys::CALLERS_MAX`] of one of them; the rest is left out.
+    pub is_cut: bool,
+}
+
+/// The newest keys of a team (id), and the newest grants of its partners.
+pub async fn list_callers(db: &Db, team: &str) -> Result<Callers, Error> {
     let team = team.to_owned();
-    Ok(db.read(move |tx| keys::list(tx, &team)).await?)
+    let (keys, is_cut) = db.read(move |tx| keys::callers(tx, &team)).await?;
+    Ok(Callers { keys, is_cut })
 }
 
 /// A page of the keys or grants of a team (id).

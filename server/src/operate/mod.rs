@@ -23,7 +23,7 @@ mod teams;
 
 pub use error::Error;
 pub use keys::{
-    CreatedKey, KeyPage, NewKey, create_key, list_callers, list_keys, page_of_keys, parse_pin, parse_scopes,
+    Callers, CreatedKey, KeyPage, NewKey, create_key, list_callers, list_keys, page_of_keys, parse_pin, parse_scopes,
     revoke_key, rotate_key, team_key, unflag_key,
 };
 pub use shell::shell_command;

@@ -59,8 +59,12 @@ pub enum FailureCause {
     Changed,
     /// The home has no room.
     Full,
-    /// The key that asked has ended, or lacks a scope now.
+    /// The key that asked has ended.
     Key,
+    /// The key that asked lacks a scope now.
+    Scope,
+    /// The team has no plan for the home any more.
+    Plan,
     /// The server stopped during the job.
     Interrupted,
     /// The server failed.
@@ -68,12 +72,14 @@ pub enum FailureCause {
 }
 
 impl FailureCause {
-    const ALL: [FailureCause; 7] = [
+    const ALL: [FailureCause; 9] = [
         FailureCause::File,
         FailureCause::Rows,
         FailureCause::Changed,
         FailureCause::Full,
         FailureCause::Key,
+        FailureCause::Scope,
+        FailureCause::Plan,
         FailureCause::Interrupted,
         FailureCause::Service,
     ];
@@ -86,6 +92,8 @@ impl FailureCause {
             FailureCause::Changed => "changed",
             FailureCause::Full => "full",
             FailureCause::Key => "key",
+            FailureCause::Scope => "scope",
+            FailureCause::Plan => "plan",
             FailureCause::Interrupted => "interrupted",
             FailureCause::Service => "service",
         }

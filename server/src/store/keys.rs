@@ -170,6 +170,21 @@ pub fn page(
     Ok(found)
 }
 
+/// Keys, and grants, of one team that a page counts, at most: the time of a page does not grow with the keys of years.
+pub const CALLERS_MAX: usize = 1000;
+
+/// The newest keys and the newest grants of a team, at most [`CALLERS_MAX`] of each, and whether some are left out.
+pub fn callers(tx: &Tx<'_>, team: &str) -> Result<(Vec<Key>, bool), StoreError> {
+    let (mut found, mut is_cut) = (Vec::new(), false);
+    for key_use in [KeyUse::Ordinary, KeyUse::Grant] {
+        let mut part = page(tx, team, key_use, None, CALLERS_MAX + 1)?;
+        is_cut |= part.len() > CALLERS_MAX;
+        part.truncate(CALLERS_MAX);
+        found.append(&mut part);
+    }
+    Ok((found, is_cut))
+}
+
 /// Inserts a new key.
 pub fn insert(tx: &Tx<'_>, key: &Key) -> Result<(), StoreError> {
     tx.conn.execute(

@@ -56,13 +56,12 @@ pub fn delete_before(tx: &Tx<'_>, day: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The numbers of the keys of a team (id) from a day on.
-pub fn of_team(tx: &Tx<'_>, team: &str, since: i64) -> Result<Vec<Usage>, StoreError> {
-    let mut statement = tx.conn.prepare_cached(
-        "SELECT u.key, u.day, u.reads, u.writes, u.bulk, u.refused FROM keys k JOIN key_usage u ON u.key = k.id
-         WHERE k.team = ?1 AND u.day >= ?2",
-    )?;
-    let rows = statement.query_map((team, since), |row| {
+/// The numbers of a key (id) from a day on.
+pub fn of_key(tx: &Tx<'_>, key: &str, since: i64) -> Result<Vec<Usage>, StoreError> {
+    let mut statement = tx
+        .conn
+        .prepare_cached("SELECT key, day, reads, writes, bulk, refused FROM key_usage WHERE key = ?1 AND day >= ?2")?;
+    let rows = statement.query_map((key, since), |row| {
         let counts = Counts { reads: row.get(2)?, writes: row.get(3)?, bulk: row.get(4)?, refused: row.get(5)? };
         Ok(Usage { key: row.get(0)?, day: row.get(1)?, counts })
     })?;

@@ -22,6 +22,7 @@ impl World {
             | Action::WatchTriggers(..)
             | Action::FirstTask(..)
             | Action::Series(_)
+            | Action::Attach(..)
             | Action::InvalidEdit(_)
             | Action::Decide(_)
             | Action::AnswerReconcile(_)
@@ -51,6 +52,9 @@ impl World {
             }
             Action::Series(machine) => {
                 (machine, "person", person::work_on_series(&self.machines[machine], self.now, mark)?)
+            }
+            Action::Attach(machine, number) => {
+                (machine, "person", person::attach(&self.machines[machine], number, rng, mark)?)
             }
             Action::InvalidEdit(machine) => {
                 (machine, "script", script::write_invalid_edit(&self.machines[machine], rng, mark)?)

@@ -42,6 +42,7 @@ impl World {
                 true => self.notify_engine(machine, DriverEvent::DatabaseChanged),
                 false => Ok(()),
             },
+            SimEvent::CarryFiles { machine } => self.carry_files(machine),
             SimEvent::StartMachine { machine } => self.start_machine(machine),
             SimEvent::StartServer => self.start_server(),
             SimEvent::DetectWrites => {

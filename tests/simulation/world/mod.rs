@@ -3,11 +3,13 @@
 //!
 //! - `state`: the world and its loop. `events`: what each event causes.
 //! - `actions`: what actors write. `faults`: the faults of the plan.
+//! - `files`: files travel from machines to the server, beside the records.
 //! - `processes`: machines and server start, act and end. `requests`, `streams`: HTTP between machines and server.
 
 mod actions;
 mod events;
 mod faults;
+mod files;
 mod processes;
 mod requests;
 mod state;

@@ -150,7 +150,7 @@ impl World {
         let Some(key) = header(request, "idempotency-key") else { return Ok(()) };
         let machine = &mut self.machines[machine];
         let is_next =
-            "SELECT EXISTS (SELECT 1 FROM edits e JOIN _next_tasks n ON n.next_edit = e.id WHERE idempotency_key = ?1)";
+            "SELECT EXISTS (SELECT 1 FROM edits e JOIN _outbox n ON n.next_edit = e.id WHERE idempotency_key = ?1)";
         let database = &machine.script_connection;
         let is_next = database.prepare_cached(is_next).and_then(|mut s| s.query_row([key], |row| row.get(0)));
         if is_next.map_err(|error| error.to_string())? {

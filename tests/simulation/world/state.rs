@@ -74,7 +74,7 @@ impl World {
         schedule_plan(&plan, &mut network, &mut rng);
         let mut model = Model::default();
         model.start_history(&server.data, HOME)?;
-        Ok(World {
+        let mut world = World {
             now: 0,
             steps: 0,
             requests: 0,
@@ -96,7 +96,11 @@ impl World {
             keys_may_be_forgotten: false,
             actions_left: plan.actions.len(),
             plan,
-        })
+        };
+        if world.plan.attaches_files() {
+            world.schedule_file_transfer();
+        }
+        Ok(world)
     }
 
     /// Runs until the last action of the plan has happened.

@@ -8,6 +8,7 @@ use hearth_server::http::route::{Access, Route};
 use hearth_server::operate::{self, NewKey};
 use hearth_server::routes::ROUTES;
 use hearth_server::routes::partners::PARTNERS;
+use hearth_server::routes::web::CALENDAR;
 use hearth_server::scopes::SCOPES;
 use hearth_server::store::homes::Plan;
 use hearth_server::store::people::Role;
@@ -159,7 +160,7 @@ async fn no_key_opens_a_page_of_the_console() {
 }
 
 #[tokio::test]
-async fn no_key_counts_at_the_routes_of_partners() {
+async fn no_key_counts_outside_of_the_api() {
     let server = Server::start().await;
     let mut keys: Vec<(String, String)> = Vec::new();
     for (credential, ..) in refused(&server).await {
@@ -168,8 +169,9 @@ async fn no_key_counts_at_the_routes_of_partners() {
     keys.push(("live".to_owned(), server.live_key.clone()));
     keys.push(("test".to_owned(), server.test_key.clone()));
     let browser = Browser::new(&server.url);
-    for route in PARTNERS.iter() {
-        let request = || browser.request(route.method.clone(), &route.path).header("sec-fetch-site", "same-origin");
+    for route in PARTNERS.iter().chain(CALENDAR.iter()) {
+        let path = route.path.replace("{token}", "none");
+        let request = || browser.request(route.method.clone(), &path).header("sec-fetch-site", "same-origin");
         let request = || match route.request_body {
             RequestBody::None => request(),
             RequestBody::WebJson => request().json(&json!([])),
@@ -179,6 +181,7 @@ async fn no_key_counts_at_the_routes_of_partners() {
         let expected = match &*route.operation {
             "oauth_device" | "oauth_decide" | "oauth_decide_device" => 303,
             "oauth_introspect" => 401,
+            "calendar_file" => 404,
             operation if operation.starts_with("get_") => 200,
             _ => 400,
         };
@@ -192,23 +195,33 @@ async fn no_key_counts_at_the_routes_of_partners() {
     }
 }
 
+/// The status of a route of partners for a browser.
+async fn visit_as(browser: &Browser, route: &Route) -> u16 {
+    match route.method == Method::POST {
+        true => browser.submit(&route.path, &[("decision", "allow")]).await.status,
+        false => browser.open(&route.path).await.status,
+    }
+}
+
 #[tokio::test]
 async fn pages_of_partners_are_for_owners() {
     let server = Server::start().await;
     let owner = sign_up(&server, "My home", Role::Owner, "Olga").await;
     let member = sign_up(&server, "My home", Role::Member, "Mia").await;
-    for (method, path, of_owner) in [
-        (Method::GET, "/oauth/device", 200),
-        (Method::POST, "/oauth/device", 404),
-        (Method::POST, "/oauth/authorize", 400),
-        // The request names no program, so nobody is asked.
-        (Method::GET, "/oauth/authorize", 400),
-    ] {
-        let visit = async |browser: &Browser| match method == Method::POST {
-            true => browser.submit(path, &[("decision", "allow")]).await.status,
-            false => browser.open(path).await.status,
+    for route in PARTNERS.iter() {
+        let (of_owner, of_member) = match &*route.operation {
+            "oauth_device" => (200, 403),
+            "oauth_decide_device" => (404, 403),
+            "oauth_decide" => (400, 403),
+            // The request names no program, so nobody is asked.
+            "oauth_authorize" => (400, 400),
+            // Programs call the others: a session counts for nothing there.
+            _ => {
+                let nobody = visit_as(&Browser::new(&server.url), route).await;
+                (nobody, nobody)
+            }
         };
-        let of_member = if (method.clone(), path) == (Method::GET, "/oauth/authorize") { 400 } else { 403 };
-        assert_eq!((visit(&owner).await, visit(&member).await), (of_owner, of_member), "{method} {path}");
+        let found = (visit_as(&owner, route).await, visit_as(&member, route).await);
+        assert_eq!(found, (of_owner, of_member), "{} {}", route.method, route.path);
     }
 }

@@ -1,5 +1,8 @@
 //! The pages of the home for people (contract 19): search, lists, ticks, adding and editing. Must not know the terminal.
 
+use hearth_contract::paths;
+use hearth_contract::resources::resource;
+use hearth_contract::schema::{Field, Format, Kind};
 use hearth_server::store::people::Role;
 use hearth_tests::browser::Browser;
 use hearth_tests::client::{Client, Response};
@@ -415,5 +418,47 @@ async fn long_titles_keep_pages_small() {
     for path in ["/home", "/home?q=%F0%9F%98%80", "/home/items", "/home/rooms"] {
         let page = mia.open(path).await;
         assert!(page.text.len() < PAGE_MAX, "{path}: {} bytes", page.text.len());
+    }
+}
+
+/// A text that would be markup or script if a page did not escape it.
+const HOSTILE: &str = "\"><img src=x onerror=alert(1)><script>alert(1)</script>'";
+
+#[tokio::test]
+async fn every_text_of_a_record_is_text_on_every_page() {
+    let (_server, mia, api) = start().await;
+    let texts = |kind: Kind| {
+        let is_text = |field: &&Field| field.is_writable() && matches!(field.format, Format::Text { .. });
+        let fields = resource(kind).fields.iter().filter(is_text);
+        fields.filter_map(|field| match field.format {
+            Format::Text { max, .. } => {
+                Some((field.name.to_owned(), json!(HOSTILE.chars().take(max).collect::<String>())))
+            }
+            _ => None,
+        })
+    };
+    let profile: Value = texts(Kind::Property).collect::<serde_json::Map<_, _>>().into();
+    assert_eq!(api.patch("/v1/property", &profile).await.status, 200);
+    let item = make(&api, "/v1/inventory", texts(Kind::Inventory).collect::<serde_json::Map<_, _>>().into()).await;
+    let mut pages = vec![format!("/home/items/{item}"), format!("/home/items/{item}/edit")];
+    for (kind, folder) in
+        [(Kind::Room, "rooms"), (Kind::Vehicle, "vehicles"), (Kind::Document, "documents"), (Kind::Task, "tasks")]
+    {
+        let mut body: Value = texts(kind).collect::<serde_json::Map<_, _>>().into();
+        if matches!(kind, Kind::Document | Kind::Task) {
+            (body["subject_type"], body["subject_id"]) = (json!("inventory"), json!(item));
+        }
+        if kind == Kind::Task {
+            body["due_on"] = json!("2026-11-28");
+        }
+        let id = make(&api, &paths::collection(kind), body).await;
+        pages.extend([format!("/home/{folder}"), format!("/home/{folder}/{id}")]);
+    }
+    pages.extend(["/home", "/home/items", "/home/add", "/home?q=img"].map(str::to_owned));
+    for path in pages {
+        let page = mia.open(&path).await;
+        assert_eq!(page.status, 200, "{path}");
+        lacks(&page, &["<script>alert", "<img src=x", "x onerror=alert(1)>"]);
+        has(&page, &["&#60;script&#62;"]);
     }
 }

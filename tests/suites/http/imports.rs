@@ -81,6 +81,7 @@ async fn refused_row_names_itself_and_nothing_is_written() {
     );
     assert_eq!(error["code"], "invalid_format");
     assert!(job["error"]["message"].as_str().is_some_and(|text| text.contains("nothing was written")), "{job}");
+    assert_eq!(job["error"]["type"], "validation_failed");
     assert_eq!(client.list_all("/v1/inventory").await.len(), 0);
     let job = csv(&client, "?partial=true", table).await;
     assert_eq!((job["status"].as_str(), counts(&job)), (Some("succeeded"), [1, 0, 0, 1]));
@@ -130,6 +131,7 @@ async fn wrong_requests_are_refused_at_once() {
     assert_eq!(send(&client, "", "text/plain", TABLE).await.status, 415);
     let job = csv(&client, "", "colour\nred\n").await;
     assert!(job["error"]["message"].as_str().is_some_and(|text| text.contains("colour")), "{job}");
+    assert_eq!(job["error"]["type"], "invalid_request");
     assert_eq!(client.get("/v1/imports/nope").await.status, 404);
 }
 
@@ -190,11 +192,14 @@ async fn interrupted_import_is_not_run_again() {
     let db = rusqlite::Connection::open(dir.path().join("hearth.db")).unwrap();
     db.execute("UPDATE imports SET status = 'running', finished_at = NULL, body = x'6e'", []).unwrap();
     drop(db);
-    let again = hearth_server::start(Config::new(dir.path().to_owned()), Clock::system()).await.unwrap();
+    // The test asks more often than a limit allows.
+    let config = Config { rate_limits: None, ..Config::new(dir.path().to_owned()) };
+    let again = hearth_server::start(config, Clock::system()).await.unwrap();
     let client = Client::new(&format!("http://{}", again.address), &key);
     let ended = ended(&client, &format!("/v1/imports/{}", job["id"].as_str().unwrap())).await;
     assert_eq!(ended["status"], "failed", "{ended}");
     assert!(ended["error"]["message"].as_str().unwrap().contains("stopped during the import"), "{ended}");
+    assert_eq!(ended["error"]["type"], "unavailable");
     again.stop().await;
 }
 
@@ -222,6 +227,7 @@ async fn revoked_key_writes_nothing_more() {
     assert_eq!((job["status"].as_str(), counts(&job)), (Some("failed"), [0, 0, 0, 0]), "{job}");
     assert_eq!(job["error"]["message"], "The key of this import is revoked. Nothing was written.");
     assert!(job["error"]["fix"].as_str().is_some_and(|fix| fix.contains("key that is valid")), "{job}");
+    assert_eq!(job["error"]["type"], "invalid_api_key");
     assert_eq!(owner.list_all("/v1/inventory").await.len(), 0);
 }
 
@@ -273,6 +279,7 @@ async fn job_whose_end_cannot_be_stored_is_ended_later() {
     assert_eq!(job["status"], "failed", "{job}");
     let message = job["error"]["message"].as_str().unwrap();
     assert_eq!(message, "The service could not carry out the import. 3 changes were written before.");
+    assert_eq!(job["error"]["type"], "internal_error");
 }
 
 #[tokio::test]
@@ -318,6 +325,7 @@ async fn import_without_room_writes_nothing() {
         let error = &job["error"];
         assert!(error["message"].as_str().is_some_and(|text| text.contains("Nothing was written.")), "{error}");
         assert!(error["fix"].as_str().is_some_and(|text| text.contains("--max-home")), "{error}");
+        assert_eq!(error["type"], "payload_too_large");
         assert_eq!(client.list_all("/v1/inventory").await.len(), 0);
         assert!(used().await <= 1_000_000, "{}", used().await);
         client.delete(&format!("/v1/imports/{}", job["id"].as_str().unwrap())).await;

@@ -195,8 +195,8 @@ async fn usage_is_counted_by_key_and_day_and_survives_a_restart() {
     phone.get("/v1/rooms").await;
     let app = running.app.clone();
     app.usage.store(&app.db, app.clock.now()).await.unwrap();
-    let team = operate::teams(&app.db).await.unwrap()[0].id.clone();
-    let stored = app.db.read(move |tx| hearth_server::store::usage::of_team(tx, &team, 0)).await.unwrap();
+    let of_phone = id.clone();
+    let stored = app.db.read(move |tx| hearth_server::store::usage::of_key(tx, &of_phone, 0)).await.unwrap();
     assert_eq!(stored.len(), 2, "{stored:?}");
 
     // Numbers of a key that is deleted, as grants of partners are, go with it and do not hold up the others.

@@ -62,18 +62,16 @@ pub(super) fn request_identity(server: &str, key: &str) -> io::Result<UnboundedR
     Ok(news)
 }
 
+/// What is shown when the server gives no reason.
+const NOT_OFFERED: &str =
+    "This server approves no devices in a browser, or is no Hearth server: check the address, or type an API key.";
+
 /// Gets a key from a person in a browser.
 async fn key_by_approval(server: &str, news: &UnboundedSender<News>) -> Result<SecretString, String> {
     let flow = DeviceFlow::begin(server, &machine_name()).await.map_err(|error| error.to_string())?;
     let mut flow = match flow {
         Begun::Waiting(flow) => flow,
-        Begun::NotOffered(reason) => {
-            let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
-            return Err(format!(
-                "This server approves no devices in a browser, or is no Hearth server: check the address, or type an API \
-                 key.{reason}"
-            ));
-        }
+        Begun::NotOffered(reason) => return Err(reason.unwrap_or_else(|| NOT_OFFERED.to_owned())),
     };
     let _ = news.send(News::Approval(Approval::new(&flow.code)));
     tokio::select! {

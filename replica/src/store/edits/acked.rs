@@ -26,9 +26,9 @@ pub(crate) fn mark_acked(tx: &Transaction<'_>, edits: &[Acked]) -> Result<(), St
         .execute([&list])?;
     if known > 0 {
         tx.prepare_cached(
-            "INSERT INTO _acked (edit_id, rev)
+            "INSERT INTO _outbox (edit_id, acked_rev)
              SELECT e.id, j.value FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) WHERE true
-             ON CONFLICT DO UPDATE SET rev = coalesce(rev, excluded.rev), awaits_record = 0",
+             ON CONFLICT DO UPDATE SET acked_rev = coalesce(acked_rev, excluded.acked_rev), awaits_record = 0",
         )?
         .execute([list])?;
     }
@@ -44,7 +44,7 @@ pub(crate) fn mark_awaits_record(tx: &Transaction<'_>, edit: i64) -> Result<(), 
         EditState::Sent,
         Some(Reason::Told(None, "the server has the change; the present version of the record is on the way")),
     )?;
-    tx.prepare_cached("UPDATE _acked SET awaits_record = 1 WHERE edit_id = ?1")?.execute([edit])?;
+    tx.prepare_cached("UPDATE _outbox SET awaits_record = 1 WHERE edit_id = ?1")?.execute([edit])?;
     Ok(())
 }
 
@@ -84,7 +84,7 @@ impl RecordEdit {
 /// The edits of a record in their order.
 pub(crate) fn edits_of_record(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<Vec<RecordEdit>, StoreError> {
     let mut statement = tx.prepare_cached(
-        "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.rev FROM edits e LEFT JOIN _acked s ON s.edit_id = e.id
+        "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.acked_rev FROM edits e LEFT JOIN _outbox s ON s.edit_id = e.id
          WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
     )?;
     let found = statement.query_map((kind.as_str(), record), |row| {
@@ -105,7 +105,7 @@ pub(crate) fn match_own_event(
     if *rev != Some(event.id) {
         mark_acked(tx, &[(*edit, Some(event.id))])?;
         // The event has the right position. An earlier one may be of a discarded history.
-        tx.prepare_cached("UPDATE _acked SET rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
+        tx.prepare_cached("UPDATE _outbox SET acked_rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
     }
     Ok(Some((*edit, *rev != Some(event.id))))
 }

@@ -156,7 +156,5 @@ fn drop_cleared_references(
 /// True when the server is known to have deleted a record: the feed showed the delete, or the server accepted a
 /// delete of this replica.
 pub(super) fn is_deleted_there(tx: &Connection, kind: Kind, record: &str) -> Result<bool, StoreError> {
-    let is_deleted = "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)";
-    Ok(tx.prepare_cached(is_deleted)?.query_row((kind.as_str(), record), |row| row.get(0))?
-        || base::with_acked(tx, kind, record)?.is_some_and(|known| known.deleted))
+    Ok(base::with_acked(tx, kind, record)?.is_some_and(|known| known.deleted))
 }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::store::StoreError;
+use crate::store::edits::prepared::text;
 use crate::store::merge::{BaseImage, normalized};
 
 /// Replaces the noted fields of an edit and of the edits in the same request.
@@ -27,19 +28,23 @@ pub(super) fn record_fields(
             there == normalized(kind, name, Some(value)) && !is_base
         })
     };
-    tx.prepare_cached(&format!("DELETE FROM _already_applied WHERE edit_id IN {AS_ONE}"))?.execute([edit])?;
-    for (name, _) in patch.iter().filter(|(name, value)| is_there(name, value)) {
-        tx.prepare_cached(&format!("INSERT INTO _already_applied (edit_id, field) SELECT id, ?2 FROM {AS_ONE}"))?
-            .execute((edit, name))?;
-    }
+    let fields: Vec<&String> =
+        patch.iter().filter(|(name, value)| is_there(name, value)).map(|(name, _)| name).collect();
+    let note = (!fields.is_empty()).then(|| text(&fields));
+    let clear = "UPDATE _outbox SET already_applied = NULL
+                 WHERE already_applied IS NOT NULL AND (edit_id = ?1 OR part_of = ?1)";
+    let write = "INSERT INTO _outbox (edit_id, already_applied)
+                 SELECT id, ?2 FROM (SELECT ?1 AS id UNION SELECT edit_id FROM _outbox WHERE part_of = ?1) WHERE true
+                 ON CONFLICT DO UPDATE SET already_applied = excluded.already_applied";
+    match note {
+        None => tx.prepare_cached(clear)?.execute([edit])?,
+        Some(note) => tx.prepare_cached(write)?.execute((edit, note))?,
+    };
     Ok(())
 }
 
-/// The numbers of an edit and of the edits in the same request.
-const AS_ONE: &str = "(SELECT ?1 AS id UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1)";
-
 /// The fields that are noted for an edit.
 pub(super) fn fields_of(tx: &Connection, edit: i64) -> Result<HashSet<String>, StoreError> {
-    let mut statement = tx.prepare_cached("SELECT field FROM _already_applied WHERE edit_id = ?1")?;
-    Ok(statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    let text = "SELECT value FROM _outbox, json_each(already_applied) WHERE edit_id = ?1";
+    Ok(tx.prepare_cached(text)?.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }

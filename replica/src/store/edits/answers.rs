@@ -184,8 +184,8 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
         WriteOutcome::Later { .. } | WriteOutcome::KeyRefused { .. } => return Ok(()),
         WriteOutcome::SendAlone => return outbox::separate(tx, edit),
         WriteOutcome::PreconditionFailed => {
-            tx.prepare_cached("UPDATE _outbox SET given_up = 1, if_absent = if_match IS NULL WHERE edit_id = ?1")?
-                .execute([edit])?;
+            tx.prepare_cached("UPDATE _outbox SET if_absent = if_match IS NULL WHERE edit_id = ?1")?.execute([edit])?;
+            outbox::give_up(tx, edit)?;
         }
         WriteOutcome::Rejected { .. } => outbox::give_up(tx, edit)?,
         WriteOutcome::Conflict { deleted, .. } => {

@@ -4,7 +4,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Transaction;
 
 use crate::model::{EditOutcome, Method};
-use crate::store::edits::parts::remember;
+use crate::store::edits::parts::{self, remember};
 use crate::store::edits::prepared::{PreparedEdit, load, save};
 use crate::store::edits::settle;
 use crate::store::{StoreError, base};
@@ -45,7 +45,7 @@ pub(super) fn coalesce(
             if sum.method == Method::Create {
                 settle::finish(tx, part.edit, EditOutcome::Merged, Some("it was never sent"), now)?;
                 settle::mark_overwritten(tx, &[part.edit])?;
-                tx.prepare_cached("DELETE FROM _coalesced WHERE edit_id = ?1")?.execute([part.edit])?;
+                parts::forget(tx, part.edit)?;
                 settle::finish(tx, sum.edit, EditOutcome::Superseded, Some("deleted again before it was sent"), now)?;
                 base::rebase(tx, sum.kind, &sum.record)?;
                 return Ok(None);

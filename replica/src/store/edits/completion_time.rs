@@ -1,4 +1,4 @@
-//! Edits whose `completed_at` the server refuses: the clock of this machine is wrong, or the server is older than the field.
+//! Edits whose `completed_at` the server refuses: the clock of this machine is ahead, or the server is older than this program.
 //! Nobody typed the moment, so no person must decide: the edit goes again without it, and the server's clock counts. Must not
 //! know other refusals.
 
@@ -31,8 +31,7 @@ pub(super) fn leave_to_server(tx: &Transaction<'_>, edit: i64) -> Result<bool, S
         return Ok(false);
     }
     tx.prepare_cached(
-        "UPDATE _coalesced SET patch = json_remove(patch, '$.completed_at'), base = json_remove(base, '$.completed_at')
-         WHERE of_edit = ?1",
+        "UPDATE _outbox SET as_made = json_remove(as_made, '$.patch.completed_at', '$.base.completed_at') WHERE part_of = ?1",
     )?
     .execute([edit])?;
     let record: String =

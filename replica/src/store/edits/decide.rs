@@ -54,8 +54,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         _ => return Ok(decided(decisions::already_sending(name)).into()),
     }
     // A request that is not given up may have been applied, and must stay the same.
-    let open = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND NOT given_up)";
-    if tx.query_row(open, [edit], |row| row.get(0))? {
+    if outbox::has_open_request(tx, edit)? {
         tx.execute(
             "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL WHERE id = ?1",
             [edit],
@@ -229,10 +228,6 @@ pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<MergeResul
     adapt::adapt(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
     let judgement = three_way_merge(found.kind, found.method, &patch, &base, known.as_ref());
     if found.method == Method::Create && found.state == EditState::Conflict && judgement == MergeResult::Send {
-        // The record was created and deleted on the server without having been seen here.
-        if adapt::is_deleted_there(tx, found.kind, &found.record)? {
-            return Ok(MergeResult::DeletedThere);
-        }
         // The server reported the id as used, although its record was never seen here. A create that a restored server
         // lost has no such report.
         let is_reported = "SELECT problem IS NOT NULL FROM edits WHERE id = ?1";

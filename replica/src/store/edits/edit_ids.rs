@@ -9,13 +9,13 @@ use crate::store::{StoreError, gate, log};
 /// The highest number that any table still shows.
 const NEWEST: &str =
     "(SELECT max(coalesce((SELECT max(id) FROM edits), 0), coalesce((SELECT max(id) FROM edit_history), 0),
-     coalesce((SELECT max(edit_id) FROM _coalesced), 0)))";
+     coalesce((SELECT max(edit_id) FROM _outbox), 0)))";
 
 /// All edits from the first one that shares its number with an ended edit or with a part of another edit. A new number
 /// is higher than all numbers in use, so every later edit needs a new number too.
 const TWICE: &str =
     "SELECT id FROM edits WHERE id >= (SELECT min(id) FROM edits WHERE id IN (SELECT id FROM edit_history)
-     OR id IN (SELECT edit_id FROM _coalesced WHERE edit_id <> of_edit)) ORDER BY id";
+     OR id IN (SELECT edit_id FROM _outbox WHERE edit_id <> part_of)) ORDER BY id";
 
 /// Repairs the counter of edit numbers (`sqlite_sequence`) after another program has changed it. The counter
 /// continues from the highest number. Edits with a number that was used before get new numbers, in their order: an
@@ -50,14 +50,10 @@ fn renumber(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
         })?;
     for text in [
         "UPDATE edits SET id = ?2 WHERE id = ?1",
-        "UPDATE _outbox SET edit_id = ?2 WHERE edit_id = ?1",
-        "UPDATE _acked SET edit_id = ?2 WHERE edit_id = ?1",
-        "UPDATE _blocked SET edit_id = ?2 WHERE edit_id = ?1",
-        "UPDATE _blocked SET by_edit = ?2 WHERE by_edit = ?1",
-        "UPDATE _next_tasks SET edit_id = ?2 WHERE edit_id = ?1",
-        "UPDATE _next_tasks SET next_edit = ?2 WHERE next_edit = ?1",
-        "UPDATE _already_applied SET edit_id = ?2 WHERE edit_id = ?1",
-        "UPDATE _coalesced SET edit_id = iif(edit_id = of_edit, ?2, edit_id), of_edit = ?2 WHERE of_edit = ?1",
+        "UPDATE _outbox SET edit_id = ?2 WHERE edit_id = ?1 AND (part_of IS NULL OR part_of = edit_id)",
+        "UPDATE _outbox SET blocked_by = ?2 WHERE blocked_by = ?1",
+        "UPDATE _outbox SET part_of = ?2 WHERE part_of = ?1",
+        "UPDATE _outbox SET next_edit = ?2 WHERE next_edit = ?1",
     ] {
         tx.execute(text, (edit, new))?;
     }

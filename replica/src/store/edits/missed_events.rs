@@ -3,7 +3,6 @@
 
 use rusqlite::Connection;
 
-use crate::model::OwnEvent;
 use crate::store::StoreError;
 use crate::store::edits::outbox;
 
@@ -19,16 +18,16 @@ pub(crate) fn drop_stale_preconditions(tx: &Connection) -> Result<(), StoreError
     Ok(())
 }
 
-/// Notes that events are missed from now on. The event of a request without a response may be among the missed events.
-/// A rejection says nothing about earlier attempts of the same request.
+/// Notes that events are missed from now on: the event of an attempt without an answer may be among them. A request that was given
+/// up had an answer to its last attempt, which says nothing about earlier attempts.
 pub(crate) fn mark_events_missed(tx: &Connection) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _outbox SET own_event = ?2 WHERE own_event = ?1 AND NOT given_up")?
-        .execute((OwnEvent::Awaited, OwnEvent::PerhapsMissed))?;
     let text = format!(
-        "UPDATE _outbox SET own_event = ?2 WHERE own_event = ?1 AND given_up AND edit_id IN ({})",
+        "UPDATE _outbox SET maybe_applied = 1
+         WHERE edit_id IN (SELECT id FROM edits WHERE idempotency_key IS NOT NULL AND state <> 'sent')
+             AND (NOT given_up OR edit_id IN ({}))",
         outbox::SENT_BEFORE
     );
-    tx.prepare_cached(&text)?.execute((OwnEvent::Awaited, OwnEvent::MaybeApplied))?;
+    tx.prepare_cached(&text)?.execute([])?;
     Ok(())
 }
 
@@ -38,16 +37,12 @@ pub(crate) fn mark_events_missed(tx: &Connection) -> Result<(), StoreError> {
 pub(crate) fn clear_disproved_marks(tx: &Connection) -> Result<(), StoreError> {
     let rev = "(SELECT i.rev FROM _base i JOIN edits e ON e.kind = i.kind AND e.record_id = i.record_id
                 WHERE e.id = edit_id)";
-    tx.execute(
-        &format!("UPDATE _outbox SET own_event = ?1 WHERE own_event <> ?1 AND if_match = {rev}"),
-        [OwnEvent::Awaited],
-    )?;
+    tx.execute(&format!("UPDATE _outbox SET maybe_applied = 0 WHERE maybe_applied AND if_match = {rev}"), [])?;
     let first_updates = "SELECT id FROM edits WHERE method = 'update' AND state IN ('waiting', 'sending', 'blocked')";
     let text = format!(
-        "UPDATE _outbox SET given_up = 1, own_event = ?2
-         WHERE own_event <> ?1 AND NOT given_up AND if_match IS NULL AND edit_id IN ({first_updates})
-             AND {rev} IS NOT NULL"
+        "UPDATE _outbox SET given_up = 1
+         WHERE maybe_applied AND NOT given_up AND if_match IS NULL AND edit_id IN ({first_updates}) AND {rev} IS NOT NULL"
     );
-    tx.execute(&text, (OwnEvent::Awaited, OwnEvent::MaybeApplied))?;
+    tx.execute(&text, [])?;
     Ok(())
 }

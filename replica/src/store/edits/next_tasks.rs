@@ -15,7 +15,7 @@ use crate::store::StoreError;
 
 /// True when an edit is the create that shows a next task.
 pub(super) fn is_next(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _next_tasks WHERE next_edit = ?1)";
+    let text = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE next_edit = ?1)";
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0))?)
 }
 
@@ -28,6 +28,6 @@ pub(super) fn is_edited(tx: &Connection, next: i64) -> Result<bool, StoreError> 
 
 /// The create that shows the next task of the task that an edit completes. None also when the server has shown the next task.
 pub(super) fn next_of(tx: &Connection, edit: i64) -> Result<Option<i64>, StoreError> {
-    let text = "SELECT next_edit FROM _next_tasks WHERE edit_id = ?1";
+    let text = "SELECT next_edit FROM _outbox WHERE edit_id = ?1";
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?.flatten())
 }

@@ -36,7 +36,8 @@ const FORGET_BYTES: &str =
 pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
         FORGET_BYTES,
-        "DELETE FROM _outbox WHERE edit_id = ?1",
+        "UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL, awaits_record = 0
+         WHERE edit_id = ?1",
         "UPDATE edits SET idempotency_key = NULL WHERE id = ?1",
     ] {
         tx.prepare_cached(text)?.execute([edit])?;
@@ -97,8 +98,46 @@ pub(crate) fn withdraw_attempt(tx: &Transaction<'_>, edits: &[i64]) -> Result<()
 }
 
 /// Gives up the request of an edit: the request is not sent again, because the server rejected the request or because
-/// the record is deleted.
+/// the record is deleted. The only attempt of a request had an answer, so it was not applied.
 pub(super) fn give_up(tx: &Connection, edit: i64) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _outbox SET given_up = 1 WHERE edit_id = ?1")?.execute([edit])?;
+    let text = format!(
+        "UPDATE _outbox SET given_up = 1, maybe_applied = maybe_applied AND edit_id IN ({SENT_BEFORE})
+         WHERE edit_id = ?1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key IS NOT NULL)"
+    );
+    tx.prepare_cached(&text)?.execute([edit])?;
     Ok(())
 }
+
+/// True when an edit has a request that may still be sent again.
+pub(super) fn has_open_request(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
+    let text = format!("SELECT EXISTS (SELECT 1 FROM edits e WHERE id = ?1 AND {})", open_request("e"));
+    Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
+}
+
+/// The SQL condition that an edit has a request that may still be sent again. `edit`: the name of its row in `edits`.
+pub(crate) fn open_request(edit: &str) -> String {
+    format!(
+        "({edit}.idempotency_key IS NOT NULL
+          AND NOT coalesce((SELECT o.given_up FROM _outbox o WHERE o.edit_id = {edit}.id), 0))"
+    )
+}
+
+/// Forgets of ended edits what only an unconfirmed edit has. `list`: as [`id_list`] writes it.
+pub(super) fn clear_ended(tx: &Connection, list: &str) -> Result<(), StoreError> {
+    let ids = "SELECT CAST(key AS INTEGER) FROM json_each(?1)";
+    for text in [
+        format!(
+            "UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL,
+                 awaits_record = 0, blocked_by = NULL WHERE edit_id IN ({ids})"
+        ),
+        format!("UPDATE _outbox SET part_of = NULL, as_made = NULL WHERE part_of IN ({ids})"),
+        format!("DELETE FROM _outbox WHERE edit_id IN ({ids}) AND {NOTHING_KNOWN}"),
+    ] {
+        tx.prepare_cached(&text)?.execute([list])?;
+    }
+    Ok(())
+}
+
+/// The SQL condition that nothing is known of an ended edit.
+const NOTHING_KNOWN: &str =
+    "part_of IS NULL AND completes IS NULL AND undone_by IS NULL AND already_applied IS NULL AND NOT overwritten";

@@ -1,4 +1,4 @@
-//! The parts of coalesced edits (`_coalesced`): each edit as it was made. Every part ends in the history under its own number.
+//! The parts of coalesced edits (`_outbox.part_of`): each edit as it was made. Every part ends in the history under its own number.
 //! Must not know how requests are sent.
 
 use hearth_contract::check::Fields;
@@ -11,13 +11,20 @@ use crate::store::{StoreError, rows};
 /// Stores an edit as it is now, as a part of the edit `of`, or of itself. An edit that already has parts passes them
 /// on.
 pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _coalesced SET of_edit = ?2 WHERE of_edit = ?1")?.execute((edit, of))?;
+    tx.prepare_cached("UPDATE _outbox SET part_of = ?2 WHERE part_of = ?1")?.execute((edit, of))?;
     tx.prepare_cached(
-        "INSERT INTO _coalesced (edit_id, of_edit, method, patch, base, origin, created_at)
-         SELECT id, ?2, method, patch, base, origin, created_at FROM edits WHERE id = ?1
-         ON CONFLICT DO NOTHING",
+        "INSERT INTO _outbox (edit_id, part_of, as_made)
+         SELECT id, ?2, json_object('method', method, 'patch', json(patch), 'base', json(base), 'origin', origin,
+                                    'created_at', created_at) FROM edits WHERE id = ?1
+         ON CONFLICT DO UPDATE SET part_of = excluded.part_of, as_made = coalesce(as_made, excluded.as_made)",
     )?
     .execute((edit, of))?;
+    Ok(())
+}
+
+/// Forgets that an edit is a part of another one.
+pub(super) fn forget(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _outbox SET part_of = NULL, as_made = NULL WHERE edit_id = ?1")?.execute([edit])?;
     Ok(())
 }
 
@@ -27,12 +34,13 @@ pub(super) fn split(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
         "INSERT INTO edits (id, kind, record_id, method, patch, base, state, reason_code, reason, attempts,
              next_attempt_at, origin, created_at)
-         SELECT p.edit_id, e.kind, e.record_id, p.method, p.patch, p.base, e.state, e.reason_code, e.reason, e.attempts,
-                e.next_attempt_at, p.origin, p.created_at
-         FROM _coalesced p JOIN edits e ON e.id = p.of_edit WHERE p.of_edit = ?1 AND p.edit_id <> ?1",
-        "UPDATE edits SET (method, patch, base) = (SELECT method, patch, base FROM _coalesced WHERE edit_id = ?1)
-         WHERE id = ?1 AND EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)",
-        "DELETE FROM _coalesced WHERE of_edit = ?1",
+         SELECT p.edit_id, e.kind, e.record_id, as_made ->> '$.method', as_made -> '$.patch', as_made -> '$.base', e.state,
+                e.reason_code, e.reason, e.attempts, e.next_attempt_at, as_made ->> '$.origin', as_made ->> '$.created_at'
+         FROM _outbox p JOIN edits e ON e.id = p.part_of WHERE p.part_of = ?1 AND p.edit_id <> ?1",
+        "UPDATE edits SET (method, patch, base) =
+             (SELECT as_made ->> '$.method', as_made -> '$.patch', as_made -> '$.base' FROM _outbox WHERE edit_id = ?1)
+         WHERE id = ?1 AND EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND as_made IS NOT NULL)",
+        "UPDATE _outbox SET part_of = NULL, as_made = NULL WHERE part_of = ?1",
     ] {
         tx.prepare_cached(text)?.execute([edit])?;
     }
@@ -53,8 +61,9 @@ pub(super) fn update_parts(
         return Ok(());
     }
     let mut parts: Vec<(i64, Fields, Fields)> = Vec::new();
-    let mut statement =
-        tx.prepare_cached("SELECT edit_id, patch, base FROM _coalesced WHERE of_edit = ?1 ORDER BY edit_id")?;
+    let mut statement = tx.prepare_cached(
+        "SELECT edit_id, as_made -> '$.patch', as_made -> '$.base' FROM _outbox WHERE part_of = ?1 ORDER BY edit_id",
+    )?;
     let mut found = statement.query([edit])?;
     while let Some(row) = found.next()? {
         let side =
@@ -79,7 +88,8 @@ pub(super) fn update_parts(
     }
     for (number, (part, values, before)) in parts.iter().enumerate() {
         tx.prepare_cached(
-            "UPDATE _coalesced SET patch = ?2, base = ?3, method = CASE WHEN ?4 THEN ?5 ELSE method END WHERE edit_id = ?1",
+            "UPDATE _outbox SET as_made = json_set(as_made, '$.patch', json(?2), '$.base', json(?3),
+                 '$.method', CASE WHEN ?4 THEN ?5 ELSE as_made ->> '$.method' END) WHERE edit_id = ?1",
         )?
         .execute((part, text(values), text(before), number == 0, method))?;
     }

@@ -43,7 +43,7 @@ pub(crate) struct Plan {
     pub has_open_edits: bool,
 }
 
-/// Edits whose mark in `_blocked` changes. Some: the number of the blocking edit. None: the edit is no longer blocked.
+/// Edits whose mark in `_outbox.blocked_by` changes. Some: the number of the blocking edit. None: the edit is no longer blocked.
 type Marks = BTreeMap<i64, Option<i64>>;
 
 /// The hold on the later edits of a record: the strictest hold, the edit that causes the hold, and the index of the
@@ -83,12 +83,13 @@ fn write_marks(tx: &Transaction<'_>, marks: Marks) -> Result<(), StoreError> {
         match cause {
             Some(cause) => {
                 set_state(tx, id, EditState::Blocked, Some(Reason::DependsOn(cause)))?;
-                tx.prepare_cached("INSERT OR REPLACE INTO _blocked (edit_id, by_edit) VALUES (?1, ?2)")?
-                    .execute((id, cause))?;
+                let mark = "INSERT INTO _outbox (edit_id, blocked_by) VALUES (?1, ?2)
+                            ON CONFLICT DO UPDATE SET blocked_by = excluded.blocked_by";
+                tx.prepare_cached(mark)?.execute((id, cause))?;
             }
             None => {
                 set_state(tx, id, EditState::Waiting, None)?;
-                tx.prepare_cached("DELETE FROM _blocked WHERE edit_id = ?1")?.execute([id])?;
+                tx.prepare_cached("UPDATE _outbox SET blocked_by = NULL WHERE edit_id = ?1")?.execute([id])?;
             }
         }
     }
@@ -103,8 +104,7 @@ fn has_open_edits(connection: &Connection) -> Result<bool, StoreError> {
 /// True when the rows reflect every event up to the head that the server reported at the last contact. The phase
 /// cannot tell: the phase may be `needs_key` although the feed is current.
 fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
-    let text =
-        "SELECT backfilled AND NOT replaying AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
+    let text = "SELECT backfilled AND coalesce(position >= head, 0) AND NOT EXISTS (SELECT 1 FROM _reconcile)
                 FROM _sync";
     Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
 }
@@ -139,16 +139,13 @@ fn candidates_text() -> String {
     };
     format!(
         "SELECT e.id, e.kind, e.record_id, e.patch, e.base, e.state, e.idempotency_key, e.method, f.if_match,
-                coalesce(f.if_absent, 0), coalesce(f.given_up, 0), b.by_edit,
+                coalesce(f.if_absent, 0), coalesce(f.given_up, 0), f.blocked_by,
                 CASE e.method WHEN 'create' THEN (
-                    SELECT d.record_id FROM _undone u
-                        JOIN edits d ON d.id = coalesce((SELECT of_edit FROM _coalesced WHERE edit_id = u.edit_id), u.edit_id)
-                    WHERE u.by_edit = e.id AND d.method = 'delete') END,
-                (SELECT n.task_id FROM _next_tasks n WHERE n.next_edit = e.id),
-                EXISTS (SELECT 1 FROM _next_tasks n WHERE n.edit_id = e.id), {WAITS_FOR_FILE}
-         FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id LEFT JOIN _blocked b ON b.edit_id = e.id
-         WHERE (e.state <> 'sent'
-             OR NOT EXISTS (SELECT 1 FROM _acked s WHERE s.edit_id = e.id AND s.rev IS NOT NULL AND NOT s.awaits_record))
+                    SELECT d.record_id FROM _outbox u JOIN edits d ON d.id = coalesce(u.part_of, u.edit_id)
+                    WHERE u.undone_by = e.id AND d.method = 'delete') END,
+                (SELECT n.completes FROM _outbox n WHERE n.next_edit = e.id), f.completes IS NOT NULL, {WAITS_FOR_FILE}
+         FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
+         WHERE (e.state <> 'sent' OR f.acked_rev IS NULL OR f.awaits_record)
              {due}
          ORDER BY e.id"
     )
@@ -161,7 +158,7 @@ struct Candidate {
     record: String,
     facts: Facts,
     key: Option<String>,
-    /// The blocking edit according to `_blocked`.
+    /// The blocking edit as stored.
     blocked_by: Option<i64>,
     /// The records that the edit refers to.
     targets: Vec<String>,
@@ -467,7 +464,7 @@ fn has_later_edits(connection: &Connection, ready: &[ReadyEdits], after: i64) ->
 fn later_create(connection: &Connection, record: &str, after: i64) -> Result<Option<(Holds, i64)>, StoreError> {
     let text = "SELECT id, state IN ('rejected', 'conflict', 'blocked') FROM edits
                 WHERE record_id = ?1 AND id > ?2 AND method = 'create'
-                    AND (state <> 'sent' OR NOT EXISTS (SELECT 1 FROM _acked WHERE edit_id = edits.id AND rev IS NOT NULL))";
+                    AND (state <> 'sent' OR NOT EXISTS (SELECT 1 FROM _outbox WHERE edit_id = edits.id AND acked_rev IS NOT NULL))";
     let found = connection.prepare_cached(text)?.query_row((record, after), |row| {
         let holds = if row.get(1)? { Holds::UntilPersonActs } else { Holds::UntilSettled };
         Ok((holds, row.get(0)?))

@@ -38,15 +38,13 @@ pub(super) fn prepare(
         return wait_for_person(tx, &prepared, Reason::ExistsAsOtherKind(other));
     }
     // The values on the server may be those of this very edit.
-    if prepared.method == Method::Update && !prepared.own_event_missed {
+    if prepared.method == Method::Update && !prepared.maybe_applied {
         already_applied::record_fields(tx, edit, kind, &prepared.patch, &prepared.base, known.as_ref())?;
     }
     let if_match = known.as_ref().and_then(|known| known.rev).filter(|_| prepared.method != Method::Create);
     match three_way_merge(kind, prepared.method, &prepared.patch, &prepared.base, known.as_ref()) {
         // A second effect would undo changes that others made since.
-        MergeResult::Send | MergeResult::Conflict(_)
-            if prepared.own_event_missed && prepared.method == Method::Update =>
-        {
+        MergeResult::Send | MergeResult::Conflict(_) if prepared.maybe_applied && prepared.method == Method::Update => {
             return wait_for_person(tx, &prepared, Reason::MaybeApplied);
         }
         MergeResult::Send if prepared.request_given_up => {

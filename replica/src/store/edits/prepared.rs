@@ -18,8 +18,8 @@ pub(super) struct PreparedEdit {
     pub(super) base: Fields,
     /// True when a request of the edit was given up, usually because the record had changed (412).
     pub(super) request_given_up: bool,
-    /// True when the given-up request may have been applied and its event may be among missed events.
-    pub(super) own_event_missed: bool,
+    /// True when an attempt of the given-up request may have been applied, and the feed cannot tell.
+    pub(super) maybe_applied: bool,
 }
 
 /// Loads an edit that is to be sent. None when the edit has ended, was accepted, or waits for a person.
@@ -27,7 +27,7 @@ pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<PreparedEdit>, S
     let found = tx
         .prepare_cached(
             "SELECT kind, record_id, method, patch, base, coalesce(f.given_up, 0),
-                    coalesce(f.given_up AND f.own_event = 'maybe_applied', 0)
+                    coalesce(f.given_up AND f.maybe_applied, 0)
              FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id WHERE id = ?1 AND state IN ('waiting', 'sending')",
         )?
         .query_row([edit], |row| {
@@ -35,13 +35,13 @@ pub(super) fn load(tx: &Connection, edit: i64) -> Result<Option<PreparedEdit>, S
             Ok((strings, row.get::<_, String>(3)?, row.get::<_, String>(4)?, (row.get(5)?, row.get(6)?)))
         })
         .optional()?;
-    let Some(((word, record, method), patch, base, (request_given_up, own_event_missed))) = found else {
+    let Some(((word, record, method), patch, base, (request_given_up, maybe_applied))) = found else {
         return Ok(None);
     };
     let kind =
         Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
     let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
-    Ok(Some(PreparedEdit { edit, kind, record, method, patch, base, request_given_up, own_event_missed }))
+    Ok(Some(PreparedEdit { edit, kind, record, method, patch, base, request_given_up, maybe_applied }))
 }
 
 pub(super) fn save(tx: &Connection, prepared: &PreparedEdit) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::model::{ConflictPolicy, Method, OwnEvent};
+use crate::model::{ConflictPolicy, Method};
 use crate::store::edits::acked::id_list;
 use crate::store::edits::coalesce::coalesce;
 use crate::store::edits::next_tasks;
@@ -115,25 +115,20 @@ fn freeze_one(
     )?
     .execute((&list, new_key))?;
     tx.prepare_cached(
-        "INSERT OR REPLACE INTO _outbox (edit_id, if_match) SELECT CAST(key AS INTEGER), value FROM json_each(?1)",
+        "INSERT INTO _outbox (edit_id, if_match) SELECT CAST(key AS INTEGER), value FROM json_each(?1) WHERE true
+         ON CONFLICT DO UPDATE SET if_match = excluded.if_match, if_absent = 0, given_up = 0, maybe_applied = 0",
     )?
     .execute([list])?;
     load_request(tx, new_key)
 }
 
-/// Counts another attempt of a frozen request. The missed events since the last attempt may include the event of the
-/// request.
+/// Counts another attempt of a frozen request.
 fn resend(tx: &Transaction<'_>, key: &str) -> Result<Option<Request>, StoreError> {
     tx.prepare_cached(
         "UPDATE edits SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL
          WHERE idempotency_key = ?1 AND state IN ('waiting', 'sending')",
     )?
     .execute([key])?;
-    tx.prepare_cached(
-        "UPDATE _outbox SET own_event = ?3
-         WHERE own_event = ?2 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key = ?1)",
-    )?
-    .execute((key, OwnEvent::PerhapsMissed, OwnEvent::MaybeApplied))?;
     tx.prepare_cached("UPDATE _requests SET unacked_attempts = unacked_attempts + 1 WHERE idempotency_key = ?1")?
         .execute([key])?;
     load_request(tx, key)

@@ -53,8 +53,8 @@ pub(crate) fn revert(
 /// The unsent create that makes a deleted record anew; None once the new record has later edits.
 fn unsent_copy(tx: &Connection, delete: i64) -> Result<Option<i64>, StoreError> {
     let mut statement = tx.prepare_cached(
-        "SELECT e.id FROM _undone u JOIN edits e ON e.id = u.by_edit
-         WHERE (u.edit_id = ?1 OR u.edit_id IN (SELECT edit_id FROM _coalesced WHERE of_edit = ?1))
+        "SELECT e.id FROM _outbox u JOIN edits e ON e.id = u.undone_by
+         WHERE (u.edit_id = ?1 OR u.part_of = ?1)
              AND e.method = 'create' AND e.idempotency_key IS NULL
              AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = e.kind AND l.record_id = e.record_id AND l.id > e.id)",
     )?;

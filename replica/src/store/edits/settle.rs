@@ -30,17 +30,15 @@ pub(crate) fn settle(
 ) -> Result<BTreeSet<(Kind, String)>, StoreError> {
     // The position alone proves nothing, because a restored server counts positions again. The feed must have shown the
     // record at the edit's position or later, or its delete.
-    let mut passed = "s.rev <= ?1 AND (t.rev IS NOT NULL
-                 OR CASE e.method WHEN 'delete' THEN coalesce(i.deleted, 1) ELSE i.rev >= s.rev END)";
+    let mut passed = "s.acked_rev <= ?1 AND (coalesce(i.deleted, e.method = 'delete') OR e.method <> 'delete' AND i.rev >= s.acked_rev)";
     if hearth_simulated::planted(hearth_simulated::PlantedFault::OverlayDroppedAtAck) {
         passed = "?1 >= 0";
     }
     let done: Vec<(i64, String, String, Option<i64>)> = tx
         .prepare_cached(&format!(
-            "SELECT e.id, e.kind, e.record_id, CASE WHEN e.method = 'create' AND i.kind IS NULL THEN t.rev END
-             FROM _acked s JOIN edits e ON e.id = s.edit_id
-             LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
-             LEFT JOIN _tombstones t ON t.kind = e.kind AND t.record_id = e.record_id WHERE {passed}"
+            "SELECT e.id, e.kind, e.record_id, CASE WHEN e.method = 'create' AND i.deleted AND i.fields = '{{}}' THEN i.rev END
+             FROM edits e JOIN _outbox s ON s.edit_id = e.id
+             LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id WHERE e.state = 'sent' AND {passed}"
         ))?
         .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
@@ -75,7 +73,9 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> 
 pub(crate) fn mark_overwritten(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
     for edit in edits {
         tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
-        tx.prepare_cached("INSERT OR IGNORE INTO _overwritten (edit_id) VALUES (?1)")?.execute([edit])?;
+        let mark =
+            "INSERT INTO _outbox (edit_id, overwritten) VALUES (?1, 1) ON CONFLICT DO UPDATE SET overwritten = 1";
+        tx.prepare_cached(mark)?.execute([edit])?;
     }
     Ok(())
 }
@@ -88,12 +88,7 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, newest_event: Tim
                FROM (SELECT id, settled_at FROM edit_history ORDER BY id LIMIT ?2) WHERE settled_at < ?1";
     let old: String = tx.prepare_cached(old)?.query_row((oldest, FORGOTTEN_MAX), |row| row.get(0))?;
     if old != "[]" {
-        for text in [
-            "DELETE FROM _undone WHERE edit_id IN",
-            "DELETE FROM _already_applied WHERE edit_id IN",
-            "DELETE FROM _overwritten WHERE edit_id IN",
-            "DELETE FROM edit_history WHERE id IN",
-        ] {
+        for text in ["DELETE FROM _outbox WHERE edit_id IN", "DELETE FROM edit_history WHERE id IN"] {
             tx.prepare_cached(&format!("{text} (SELECT value FROM json_each(?1))"))?.execute([&old])?;
         }
     }
@@ -136,15 +131,15 @@ fn move_to_history(
     tx.prepare_cached(
         "INSERT INTO edit_history (id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
              idempotency_key, origin, created_at, settled_at)
-         SELECT coalesce(p.edit_id, e.id), kind, record_id, coalesce(p.method, e.method), coalesce(p.patch, e.patch),
-             coalesce(p.base, e.base),
-             CASE WHEN p.method <> e.method AND e.method = 'delete' THEN 'superseded'
-                  WHEN p.method = 'update' AND p.patch = '{}' THEN 'superseded' ELSE ?2 END,
-             coalesce(j.value, s.rev),
+         SELECT coalesce(p.edit_id, e.id), kind, record_id, coalesce(p.as_made ->> '$.method', e.method),
+             coalesce(p.as_made -> '$.patch', e.patch), coalesce(p.as_made -> '$.base', e.base),
+             CASE WHEN p.as_made ->> '$.method' <> e.method AND e.method = 'delete' THEN 'superseded'
+                  WHEN p.as_made ->> '$.method' = 'update' AND p.as_made -> '$.patch' = '{}' THEN 'superseded' ELSE ?2 END,
+             coalesce(j.value, s.acked_rev),
              CASE ?2 WHEN 'confirmed' THEN ?4 ELSE coalesce(?4, e.reason) END, attempts, idempotency_key,
-             coalesce(p.origin, e.origin), coalesce(p.created_at, e.created_at), ?3
+             coalesce(p.as_made ->> '$.origin', e.origin), coalesce(p.as_made ->> '$.created_at', e.created_at), ?3
          FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER)
-             LEFT JOIN _acked s ON s.edit_id = e.id LEFT JOIN _coalesced p ON p.of_edit = e.id",
+             LEFT JOIN _outbox s ON s.edit_id = e.id LEFT JOIN _outbox p ON p.part_of = e.id",
     )?
     .execute((&list, outcome, now.to_string(), reason))?;
     let keys: BTreeSet<Option<String>> = tx
@@ -154,14 +149,7 @@ fn move_to_history(
         .query_map([&list], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     update_undone(tx, &list, outcome)?;
-    for text in [
-        "DELETE FROM _blocked WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
-        "DELETE FROM _outbox WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
-        "DELETE FROM _acked WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
-        "DELETE FROM _coalesced WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
-    ] {
-        tx.prepare_cached(text)?.execute([&list])?;
-    }
+    outbox::clear_ended(tx, &list)?;
     for key in keys.into_iter().flatten() {
         tx.prepare_cached(
             "DELETE FROM _requests WHERE idempotency_key = ?1
@@ -172,31 +160,28 @@ fn move_to_history(
     Ok(())
 }
 
-/// Updates `_undone` after edits have ended.
+/// Updates which edits are undone, after edits have ended.
 fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Result<(), StoreError> {
-    if !tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _undone)")?.query_row([], |row| row.get(0))? {
+    let any = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE undone_by IS NOT NULL)";
+    if !tx.prepare_cached(any)?.query_row([], |row| row.get(0))? {
         return Ok(());
     }
+    const ENDED: &str = "(SELECT CAST(key AS INTEGER) FROM json_each(?1)
+         UNION ALL SELECT edit_id FROM _outbox WHERE part_of IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))";
     if matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged) {
         explain_undone(tx, list)?;
     } else {
         // A change without effect does not count as undone, so a person can make the change again.
-        tx.prepare_cached(
-            "DELETE FROM _undone WHERE edit_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
-                 UNION ALL SELECT edit_id FROM _coalesced
-                     WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))",
-        )?
-        .execute([list])?;
+        let text = format!("UPDATE _outbox SET undone_by = NULL WHERE undone_by IS NOT NULL AND edit_id IN {ENDED}");
+        tx.prepare_cached(&text)?.execute([list])?;
     }
     // A change is in effect again when its undo had no effect. A single part of a coalesced edit may have had no
     // effect.
-    tx.prepare_cached(
-        "DELETE FROM _undone WHERE by_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)
-             UNION ALL SELECT edit_id FROM _coalesced
-                 WHERE of_edit IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)))
-         AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.id = by_edit AND h.outcome IN ('confirmed', 'merged'))",
-    )?
-    .execute([list])?;
+    let text = format!(
+        "UPDATE _outbox SET undone_by = NULL WHERE undone_by IN {ENDED}
+         AND NOT EXISTS (SELECT 1 FROM edit_history h WHERE h.id = undone_by AND h.outcome IN ('confirmed', 'merged'))"
+    );
+    tx.prepare_cached(&text)?.execute([list])?;
     Ok(())
 }
 
@@ -206,11 +191,11 @@ fn explain_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
     let pairs: Vec<(i64, i64, bool)> = tx
         .prepare_cached(
             "WITH ended AS (SELECT CAST(key AS INTEGER) AS id FROM json_each(?1)
-                 UNION SELECT edit_id FROM json_each(?1) JOIN _coalesced ON of_edit = CAST(key AS INTEGER))
-             SELECT u.edit_id, u.by_edit, coalesce(h.outcome IN ('confirmed', 'merged'), 1)
-             FROM _undone u JOIN edit_history b ON b.id = u.by_edit LEFT JOIN edit_history h ON h.id = u.edit_id
-             WHERE b.outcome IN ('confirmed', 'merged') AND (u.by_edit IN ended OR u.edit_id IN ended)
-             ORDER BY u.by_edit",
+                 UNION SELECT edit_id FROM json_each(?1) JOIN _outbox ON part_of = CAST(key AS INTEGER))
+             SELECT u.edit_id, u.undone_by, coalesce(h.outcome IN ('confirmed', 'merged'), 1)
+             FROM _outbox u JOIN edit_history b ON b.id = u.undone_by LEFT JOIN edit_history h ON h.id = u.edit_id
+             WHERE b.outcome IN ('confirmed', 'merged') AND (u.undone_by IN ended OR u.edit_id IN ended)
+             ORDER BY u.undone_by",
         )?
         .query_map([list], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
@@ -271,7 +256,7 @@ pub(crate) fn record_is_deleted(
 ) -> Result<(), StoreError> {
     let edits: Vec<(i64, Method, EditState, Option<i64>)> = tx
         .prepare_cached(
-            "SELECT e.id, e.method, e.state, s.rev FROM edits e LEFT JOIN _acked s ON s.edit_id = e.id
+            "SELECT e.id, e.method, e.state, s.acked_rev FROM edits e LEFT JOIN _outbox s ON s.edit_id = e.id
              WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
         )?
         .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?

@@ -178,7 +178,10 @@ impl Part {
 /// rejected coalesced edit, which can only be undone as a whole.
 fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
     let found = tx
-        .prepare_cached("SELECT of_edit, method, patch, base FROM _coalesced WHERE edit_id = ?1")?
+        .prepare_cached(
+            "SELECT part_of, as_made ->> '$.method', as_made -> '$.patch', as_made -> '$.base' FROM _outbox
+             WHERE edit_id = ?1 AND part_of IS NOT NULL",
+        )?
         .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?)))
         .optional()?;
     let Some((with, method, patch, base)) = found else { return Ok(None) };
@@ -194,10 +197,10 @@ fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
 /// its last part.
 fn newest_changes(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, EditError> {
     let mut statement = tx.prepare_cached(
-        "SELECT id FROM edits WHERE id NOT IN (SELECT next_edit FROM _next_tasks WHERE next_edit IS NOT NULL)
-         UNION ALL SELECT edit_id FROM _coalesced
+        "SELECT id FROM edits WHERE id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL)
+         UNION ALL SELECT edit_id FROM _outbox WHERE part_of IS NOT NULL
          UNION ALL SELECT id FROM edit_history WHERE outcome IN ('confirmed', 'merged')
-         EXCEPT SELECT by_edit FROM _undone WHERE edit_id NOT IN
+         EXCEPT SELECT undone_by FROM _outbox WHERE undone_by IS NOT NULL AND edit_id NOT IN
              (SELECT id FROM edit_history WHERE outcome NOT IN ('confirmed', 'merged')) ORDER BY id DESC",
     )?;
     let mut found = statement.query([])?;
@@ -219,13 +222,13 @@ fn newest_changes(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, Edit
 
 /// The coalesced edit that contains a change. None when the change was not coalesced.
 fn sum_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
-    let text = "SELECT of_edit FROM _coalesced WHERE edit_id = ?1";
-    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
+    let text = "SELECT part_of FROM _outbox WHERE edit_id = ?1";
+    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?.flatten())
 }
 
 /// The edit that undoes an edit or a part of the edit.
 pub(crate) fn undone_by_any(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
-    let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _coalesced WHERE of_edit = ?1")?;
+    let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _outbox WHERE part_of = ?1")?;
     let parts: Vec<i64> = statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
     parts.into_iter().find_map(|part| undone_by(tx, part).transpose()).transpose()
 }
@@ -238,9 +241,10 @@ pub(crate) fn undone_already_sentence(by: i64) -> String {
 /// The edit that undoes or repeats an edit, unless the undo or repetition is undone too.
 fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
     let by: Option<i64> = tx
-        .prepare_cached("SELECT by_edit FROM _undone WHERE edit_id = ?1")?
+        .prepare_cached("SELECT undone_by FROM _outbox WHERE edit_id = ?1")?
         .query_row([edit], |row| row.get(0))
-        .optional()?;
+        .optional()?
+        .flatten();
     Ok(match by {
         Some(by) if undone_by(tx, by)?.is_none() => Some(by),
         _ => None,

@@ -6,7 +6,8 @@ use rusqlite::Connection;
 use crate::store::edits::{EditError, decide};
 use crate::store::{StoreError, gate};
 
-/// Gives files another attempt that the server refused because of the key. The key, or its scopes, may be others now.
+/// Gives files another attempt that the server refused because of the key: at the start of a sync, and when a running sync gets
+/// another key. The key, or its scopes, may be others now.
 pub(crate) fn retry_refused_by_key(connection: &mut Connection) -> Result<(), StoreError> {
     let condition = format!("f.state = 'refused' AND f.problem ->> '$.type' IN ({})", key_problems());
     let edits = connection

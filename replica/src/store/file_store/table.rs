@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::model::FileState;
 use crate::store::StoreError;
+use crate::store::edits::outbox;
 use crate::store::file_store::bytes::FileFacts;
 
 /// SQL that makes the row of the file that a document names. `{}` stands for the condition that chooses the document `d`. A
@@ -97,8 +98,7 @@ const DUE_MAX: i64 = 100;
 /// file is sent, also when a later edit names another file. Sorted by hash. A refused file is sent again
 /// when a person retries an edit that names it.
 pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<DueFile>, StoreError> {
-    due(
-        connection,
+    let condition = format!(
         "f.state = 'waiting' AND (
              EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = f.sha256)
              OR EXISTS (
@@ -110,8 +110,10 @@ pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<DueFile>, StoreEr
          OR f.state = 'refused' AND EXISTS (
              SELECT 1 FROM edits e
              WHERE e.kind = 'document' AND e.state = 'waiting' AND e.patch ->> '$.file_sha256' = f.sha256
-                 AND NOT EXISTS (SELECT 1 FROM _outbox o WHERE o.edit_id = e.id AND NOT o.given_up))",
-    )
+                 AND NOT {})",
+        outbox::open_request("e")
+    );
+    due(connection, &condition)
 }
 
 /// Files whose bytes a person wants here; sorted by hash.

@@ -45,16 +45,17 @@ pub(crate) fn refused(
         }
         exchange::fail_of_file(tx, sha256, problem)?;
         let edits = tx
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "UPDATE edits SET state = 'rejected', reason_code = ?2, reason = ?3, problem = ?4, next_attempt_at = NULL
                  WHERE kind = 'document' AND state IN ('waiting', 'blocked') AND patch ->> '$.file_sha256' = ?1
-                     AND NOT EXISTS (SELECT 1 FROM _outbox o WHERE o.edit_id = edits.id AND NOT o.given_up)
+                     AND NOT {}
                  RETURNING id",
-            )?
+                outbox::open_request("edits")
+            ))?
             .query_map((sha256, code, sentence, problem.to_string()), |row| row.get(0))?
             .collect::<Result<Vec<i64>, _>>()?;
         for edit in edits {
-            tx.prepare_cached("DELETE FROM _blocked WHERE edit_id = ?1")?.execute([edit])?;
+            tx.prepare_cached("UPDATE _outbox SET blocked_by = NULL WHERE edit_id = ?1")?.execute([edit])?;
             log(
                 tx,
                 LogLevel::Warning,

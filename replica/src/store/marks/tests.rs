@@ -127,7 +127,7 @@ fn zeros_in_unread_page_are_found() {
     mark(&db, 9);
     let page: i64 = open::read_write(&db)
         .unwrap()
-        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = '_overwritten'", [], |row| row.get(0))
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = '_requests'", [], |row| row.get(0))
         .unwrap();
     let mut bytes = fs::read(&db).unwrap();
     let start = usize::try_from(page - 1).unwrap() * 4096;

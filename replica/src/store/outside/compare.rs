@@ -1,8 +1,7 @@
 //! Compares the rows of a typed table as found with the rows that the replica knows, and writes the known rows. Must not
 //! make edits.
 //!
-//! The known row of a record without edits is the row as the sync last wrote it; the known row of a record with edits is its
-//! base image with the edits.
+//! The known row of a record is its base image with its edits.
 
 use std::collections::HashMap;
 
@@ -16,7 +15,7 @@ use super::change::{FoundChange, is_same};
 use super::found_table::{FoundRow, FoundTable};
 use crate::model::Method;
 use crate::store::rows::StoredRecord;
-use crate::store::{StoreError, base, rows, synced_rows};
+use crate::store::{StoreError, base, rows};
 
 /// The result of a comparison.
 #[derive(Default)]
@@ -144,21 +143,13 @@ impl Difference {
 fn load_known(tx: &Transaction<'_>, resource: &Resource) -> Result<HashMap<String, Known>, StoreError> {
     let kind = resource.kind;
     let mut known = HashMap::new();
-    let synced: Vec<(String, String)> = tx
-        .prepare("SELECT record_id, row FROM _synced_rows WHERE kind = ?1")?
-        .query_map([kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?
+    let unedited: Vec<String> = tx
+        .prepare("SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted")?
+        .query_map([kind.as_str()], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    for (id, text) in synced {
-        let stored = match parse_copy(resource, &text) {
-            Some(stored) => Some(stored),
-            // An older contract had other columns. The row itself is the only copy.
-            None => {
-                synced_rows::note(tx, kind, &id)?;
-                rows::load_row(tx, kind, &id)?
-            }
-        };
-        if let Some(stored) = stored {
-            known.insert(id, Known { stored, has_times: true });
+    for id in unedited {
+        if let Some(image) = base::load(tx, kind, &id)? {
+            known.insert(id, Known { stored: image.stored, has_times: true });
         }
     }
     let edited: Vec<String> = tx
@@ -172,22 +163,6 @@ fn load_known(tx: &Transaction<'_>, resource: &Resource) -> Result<HashMap<Strin
         }
     }
     Ok(known)
-}
-
-/// A row of `_synced_rows`; None when the copy has other columns than this version's.
-fn parse_copy(resource: &Resource, text: &str) -> Option<StoredRecord> {
-    let values: Vec<Value> = serde_json::from_str(text).ok()?;
-    let names: Vec<&str> = synced_rows::copied_columns(resource).collect();
-    let mut all: Fields = names.iter().map(|name| (*name).to_owned()).zip(values.iter().cloned()).collect();
-    let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
-    (values.len() == names.len()).then(|| StoredRecord {
-        rev: all.remove("rev").and_then(|rev| rev.as_i64()),
-        created_at: text(all.remove("created_at")),
-        updated_at: text(all.remove("updated_at")),
-        updated_by: text(all.remove("updated_by")),
-        extra: text(all.remove("extra")),
-        fields: all,
-    })
 }
 
 /// The row of a record with edits. A record that the server does not have yet has the times of its edits, for a row that is

@@ -17,7 +17,7 @@ use crate::store::schema::table_sql::{
     add_missing_columns, column_names, columns, create_table, has_own_shape, has_own_text,
 };
 use crate::store::sql_words::quoted;
-use crate::store::{StoreError, log, synced_rows};
+use crate::store::{StoreError, log};
 
 /// A typed table as found.
 pub(super) struct FoundTable {
@@ -198,27 +198,40 @@ enum Evidence {
     Nothing,
 }
 
+impl Evidence {
+    /// From the number of known values, and of those that the column has.
+    fn of((known, equal): (i64, i64)) -> Evidence {
+        match known {
+            0 => Evidence::Nothing,
+            known if equal * 2 > known => Evidence::Equal,
+            _ => Evidence::Other,
+        }
+    }
+}
+
 fn evidence(tx: &Transaction<'_>, resource: &Resource, own: &str, other: &str) -> Result<Evidence, StoreError> {
     let (table, kind) = (resource.kind.collection(), resource.kind.as_str());
     let other = quoted(other);
-    let text = match (own, synced_rows::position(resource, own)) {
-        ("id", _) => format!(
-            "SELECT count(*), (SELECT count(*) FROM {table} t JOIN _synced_rows s ON s.kind = ?1 AND s.record_id = t.{other})
-             FROM _synced_rows WHERE kind = ?1"
-        ),
-        (_, Some(position)) if column_names(tx, table)?.iter().any(|name| name == "id") => format!(
-            "SELECT count(json_extract(s.row, '$[{position}]')),
-                 count(*) FILTER (WHERE json_extract(s.row, '$[{position}]') = t.{other})
-             FROM _synced_rows s JOIN {table} t ON t.id = s.record_id WHERE s.kind = ?1"
-        ),
-        _ => return Ok(Evidence::Nothing),
+    let known = match own {
+        "id" => {
+            let text = format!(
+                "SELECT count(*), (SELECT count(*) FROM {table} t JOIN _base s ON s.kind = ?1 AND s.record_id = t.{other}
+                                   WHERE NOT s.deleted)
+                 FROM _base WHERE kind = ?1 AND NOT deleted"
+            );
+            return Ok(Evidence::of(tx.query_row(&text, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?));
+        }
+        "rev" | "created_at" | "updated_at" | "updated_by" | "extra" => format!("s.{own}"),
+        field => format!("s.fields ->> '$.{field}'"),
     };
-    let (known, equal): (i64, i64) = tx.query_row(&text, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(match known {
-        0 => Evidence::Nothing,
-        known if equal * 2 > known => Evidence::Equal,
-        _ => Evidence::Other,
-    })
+    if !column_names(tx, table)?.iter().any(|name| name == "id") {
+        return Ok(Evidence::Nothing);
+    }
+    let text = format!(
+        "SELECT count({known}), count(*) FILTER (WHERE {known} = t.{other})
+         FROM _base s JOIN {table} t ON t.id = s.record_id WHERE s.kind = ?1 AND NOT s.deleted"
+    );
+    Ok(Evidence::of(tx.query_row(&text, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?))
 }
 
 fn has_type_of(tx: &Transaction<'_>, resource: &Resource, column: &str, own: &str) -> Result<bool, StoreError> {

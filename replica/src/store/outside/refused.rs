@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::model::{EditState, Method, Origin, ReasonCode};
 use crate::store::edits::EditError;
-use crate::store::{StoreError, base, gate, rows, unknown_revs};
+use crate::store::{StoreError, base, gate, rows};
 
 /// The sentence of a refusal; other errors stay errors.
 pub(super) fn refusal(error: EditError) -> Result<String, StoreError> {
@@ -31,14 +31,7 @@ pub(super) fn refuse(
     let values = if method == Method::Create { with_defaults(kind, values) } else { values.clone() };
     let reason = unchecked_reason(faults);
     gate::with_guards_off(tx, |tx| {
-        let row = rows::load_row(tx, kind, record)?;
-        let before = row.as_ref().map(|row| row.fields.clone()).unwrap_or_default();
-        if let Some(row) = &row
-            && base::load(tx, kind, record)?.is_none()
-            && unknown_revs::is_on_server(tx, kind, record)?
-        {
-            base::save(tx, kind, record, row)?;
-        }
+        let before = rows::load_row(tx, kind, record)?.map(|row| row.fields).unwrap_or_default();
         let base: Fields = values
             .keys()
             .filter(|_| method == Method::Update)

@@ -58,7 +58,7 @@ fn give_usable_ids(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
         rows::set_id(tx, kind, &old, &new)?;
         tx.execute("UPDATE edits SET record_id = ?3 WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), &old, &new))?;
         if kind == Kind::Task {
-            tx.execute("UPDATE _next_tasks SET task_id = ?2 WHERE task_id = ?1", (&old, &new))?;
+            tx.execute("UPDATE _outbox SET completes = ?2 WHERE completes = ?1", (&old, &new))?;
         }
         let text = format!("Another program gave a {kind} the id {old}, which is no UUID; its id is {new} now.");
         log(tx, LogLevel::Warning, &text)?;
@@ -70,8 +70,8 @@ fn give_usable_ids(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
 fn unsent(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Unsent>, StoreError> {
     let mut statement = tx.prepare(
         "SELECT id, record_id, method, patch, base FROM edits
-         WHERE kind = ?1 AND state = ?2 AND origin = ?3 AND id NOT IN (SELECT edit_id FROM _outbox)
-             AND id NOT IN (SELECT next_edit FROM _next_tasks WHERE next_edit IS NOT NULL) ORDER BY id",
+         WHERE kind = ?1 AND state = ?2 AND origin = ?3 AND idempotency_key IS NULL
+             AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL) ORDER BY id",
     )?;
     let mut found = statement.query((kind.as_str(), EditState::Waiting, Origin::Sql))?;
     let mut edits = Vec::new();

@@ -41,7 +41,7 @@ pub(crate) fn find_by_prefix(
         let table = kind.collection();
         let mut text = format!("SELECT id FROM {table} WHERE id >= :from AND id < :from || 'g' AND :kind IS NOT NULL");
         if include_deleted {
-            for table in ["edits", "edit_history", "_tombstones"] {
+            for table in ["edits", "edit_history", "_base"] {
                 text.push_str(&format!(
                     " UNION SELECT record_id FROM {table}
                       WHERE kind = :kind AND record_id >= :from AND record_id < :from || 'g'"

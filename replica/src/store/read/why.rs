@@ -2,7 +2,7 @@
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::model::{Edit, Settled};
@@ -70,19 +70,17 @@ pub(crate) fn explain_record(connection: &Connection, kind: Kind, id: &str) -> R
     let row = rows::load_row(connection, kind, id)?;
     let image = base::load(connection, kind, id)?;
     let edits = edits::of_record(connection, kind, id)?;
-    let deleted_at = tombstone_rev(connection, kind, id)?;
     let settled = history::of_record(connection, kind, id, SETTLED_MAX)?;
-    if row.is_none() && image.is_none() && edits.is_empty() && deleted_at.is_none() && settled.is_empty() {
+    if row.is_none() && image.is_none() && edits.is_empty() && settled.is_empty() {
         return Ok(None);
     }
-    // Without edits the row is the server's version.
-    let server = match (&image, &row) {
-        (Some((stored, gone)), _) => (!gone).then(|| stored.clone()),
-        (None, Some(stored)) if edits.is_empty() => Some(stored.clone()),
-        _ => None,
+    let (server, deleted) = match image {
+        Some(image) if image.deleted => (None, Some(image)),
+        image => (image.map(|image| image.stored), None),
     };
+    let deleted_at = deleted.as_ref().and_then(|image| image.stored.rev);
     // The last version of a record that has edits and was deleted on the server.
-    let deleted = image.as_ref().filter(|(_, gone)| *gone).map(|(stored, _)| stored);
+    let deleted = deleted.and_then(base::StoredImage::version);
     let origin = |field: &'static str| {
         let value = |stored: &rows::StoredRecord| stored.fields.get(field).cloned().unwrap_or(Value::Null);
         let shown = row.as_ref().or(server.as_ref()).map_or(Value::Null, value);
@@ -91,7 +89,7 @@ pub(crate) fn explain_record(connection: &Connection, kind: Kind, id: &str) -> R
         let source = match (edit, &server_value) {
             (Some(edit), _) => Source::Edit(edit.id),
             (None, Some(_)) => Source::Server,
-            (None, None) if deleted.is_some_and(|stored| value(stored) == shown) => Source::Server,
+            (None, None) if deleted.as_ref().is_some_and(|stored| value(stored) == shown) => Source::Server,
             (None, None) => Source::Nobody,
         };
         ValueOrigin { field, value: shown, source, server: server_value }
@@ -116,9 +114,4 @@ pub(crate) fn explain_record(connection: &Connection, kind: Kind, id: &str) -> R
         edits,
         settled,
     }))
-}
-
-fn tombstone_rev(connection: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT rev FROM _tombstones WHERE kind = ?1 AND record_id = ?2")?;
-    Ok(statement.query_row((kind.as_str(), id), |row| row.get(0)).optional()?)
 }

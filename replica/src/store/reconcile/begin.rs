@@ -17,17 +17,23 @@ const UNKNOWN_REVS_MAX: i64 = 100;
 /// Begins a reconcile, or restarts the running reconcile from the server's present state. None when the replica has
 /// nothing to compare: the feed was not read yet, or a person asks during the first backfill.
 pub(crate) fn begin(connection: &mut Connection, cause: &ReconcileCause) -> Result<Option<Reconcile>, StoreError> {
-    gate::sync_tx(connection, |tx| begin_in(tx, cause))
+    gate::sync_tx(connection, |tx| begin_in(tx, cause, false))
 }
 
-fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Reconcile>, StoreError> {
+/// `ends_backfill`: true when the reconcile completes a backfill that has reached the head.
+fn begin_in(
+    tx: &Transaction<'_>,
+    cause: &ReconcileCause,
+    ends_backfill: bool,
+) -> Result<Option<Reconcile>, StoreError> {
     tx.execute("UPDATE _sync SET reconcile_requested = 0, deletions_accepted = 0", [])?;
-    let (position, backfilled, begun, replaying): (i64, bool, bool, bool) =
-        tx.query_row("SELECT position, backfilled, cursor IS NOT NULL, replaying FROM _sync", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    let (position, backfilled, begun): (i64, bool, bool) =
+        tx.query_row("SELECT position, backfilled, cursor IS NOT NULL FROM _sync", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
     let before = load(tx)?;
-    if !begun || (!backfilled && before.is_none() && matches!(cause, ReconcileCause::Asked { .. })) {
+    let is_filled = backfilled || ends_backfill;
+    if !begun || (!is_filled && before.is_none() && matches!(cause, ReconcileCause::Asked { .. })) {
         return Ok(None);
     }
     // A restart keeps the first counts: the running reconcile has fetched records that the replica did not have before.
@@ -39,15 +45,15 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
     if !matches!(cause, ReconcileCause::Asked { .. }) {
         missed_events::mark_events_missed(tx)?;
     }
-    // The lists show every record that the rest of a replay would have shown.
-    tx.execute("UPDATE _sync SET replaying = 0", [])?;
+    let rereads = !backfilled && has_unknown_revs(tx)?;
     let mut since = match &before {
         Some(reconcile) => reconcile.since.clone(),
-        None if replaying => None,
+        // The lists show every record that the rest of the backfill would have shown.
+        None if rereads => None,
         None => last_change(tx, position)?,
     };
     let fork = known_fork(tx, cause)?;
-    let only_changes = only_changes_differ(cause, before.as_ref(), backfilled && !replaying);
+    let only_changes = only_changes_differ(cause, before.as_ref(), backfilled);
     match cause {
         ReconcileCause::Gap { resume } => {
             tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
@@ -59,9 +65,9 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
         }
         ReconcileCause::Restored { resume, .. } => {
             // During a reconcile, rows may already belong to the new history.
-            let whole = backfilled && !replaying && before.is_none();
+            let whole = backfilled && before.is_none();
             let restored = Restored { resume, fork, position, whole };
-            since = restored.forget_history(tx, since, replaying)?;
+            since = restored.forget_history(tx, since, rereads)?;
         }
         ReconcileCause::Asked { .. } => {
             log(tx, LogLevel::Info, "Comparing with the server's lists, as a person asked.")?;
@@ -87,7 +93,7 @@ fn begin_in(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<Recon
 }
 
 /// True when the rows are right except for what the server has changed since `_sync.position`: events were missed, within one
-/// history. `is_whole`: a backfill has reached the head, and no replay runs. A running reconcile that compares everything
+/// history. `is_whole`: a backfill has reached the head. A running reconcile that compares everything
 /// goes on to do so.
 fn only_changes_differ(cause: &ReconcileCause, before: Option<&Reconcile>, is_whole: bool) -> bool {
     let was_whole = match before {
@@ -125,7 +131,7 @@ impl Restored<'_> {
         &self,
         tx: &Transaction<'_>,
         since: Option<String>,
-        replaying: bool,
+        rereads: bool,
     ) -> Result<Option<String>, StoreError> {
         let shared = self.fork.unwrap_or(0).min(self.position);
         // The tail belongs to the discarded history too.
@@ -134,7 +140,7 @@ impl Restored<'_> {
         let unknown = lost::forget(tx, self.fork, self.whole)?;
         let all: i64 = tx.query_row(&count_all(), [], |row| row.get(0))?;
         let is_few = unknown <= UNKNOWN_REVS_MAX || unknown * 10 <= all;
-        let since = match last_change(tx, shared)?.filter(|_| !replaying) {
+        let since = match last_change(tx, shared)?.filter(|_| !rereads) {
             Some(at) if is_few => Some(since.map_or(at.clone(), |since| since.min(at))),
             _ => None,
         };
@@ -146,16 +152,21 @@ impl Restored<'_> {
     }
 }
 
-/// [`begin`] at the end of a replay. The feed continues from `position`, so the tail has this position from the start.
+/// [`begin`] at the end of a backfill. The feed continues from `position`, so the tail has this position from the start.
 pub(in crate::store) fn begin_at_the_present(
     tx: &Transaction<'_>,
     cause: &ReconcileCause,
     position: i64,
 ) -> Result<Option<Reconcile>, StoreError> {
-    begin_in(tx, cause)?;
+    begin_in(tx, cause, true)?;
     tx.execute("UPDATE _reconcile SET tail_position = ?1", [position])?;
     tx.execute("UPDATE _sync SET head = ?1", [position])?;
     load(tx)
+}
+
+/// True when the server has records at an unknown revision: a rebuild reads the feed from the beginning, and has not ended.
+fn has_unknown_revs(tx: &Transaction<'_>) -> Result<bool, StoreError> {
+    Ok(tx.query_row("SELECT EXISTS (SELECT 1 FROM _base WHERE rev IS NULL AND NOT deleted)", [], |row| row.get(0))?)
 }
 
 /// The time (RFC 3339) of the last change up to a position. Later changes have the same time or a later time.

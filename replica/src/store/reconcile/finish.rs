@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use crate::model::LogLevel;
 use crate::store::edits::{missed_events, next_tasks, recheck, settle};
 use crate::store::reconcile::{listing, lost, sentences};
-use crate::store::{StoreError, gate, log, unknown_revs};
+use crate::store::{StoreError, base, gate, log};
 
 /// Ends the reconcile: compares the accepted and confirmed edits, and moves the position to the tail.
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
@@ -28,7 +28,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         )?;
         tx.execute("DELETE FROM _reconcile", [])?;
         listing::clear(tx)?;
-        unknown_revs::clear_known(tx)?;
+        base::drop_last_versions(tx)?;
         settle::settle(tx, position, now)?;
         next_tasks::end::settle_shown(tx, true, now)?;
         missed_events::clear_disproved_marks(tx)?;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::model::{ListedId, Method};
-use crate::store::{StoreError, unknown_revs};
+use crate::store::StoreError;
 
 /// Records that [`records_to_fetch`] gives at most.
 const FETCH_MAX: usize = 100;
@@ -22,13 +22,13 @@ const ENTRY_BYTES: usize = 16 + 8;
 
 /// Forgets the listed ids.
 pub(super) fn clear(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _walk_pages")?.execute([])?;
+    tx.prepare_cached("DELETE FROM _listed")?.execute([])?;
     Ok(())
 }
 
 /// Forgets the listed ids of a collection.
 pub(super) fn clear_kind(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _walk_pages WHERE kind = ?1")?.execute([kind.as_str()])?;
+    tx.prepare_cached("DELETE FROM _listed WHERE kind = ?1")?.execute([kind.as_str()])?;
     Ok(())
 }
 
@@ -39,13 +39,13 @@ pub(super) fn save_page(tx: &Transaction<'_>, kind: Kind, page: &[ListedId]) -> 
         bytes.extend(id.as_bytes());
         bytes.extend(rev.to_le_bytes());
     }
-    tx.prepare_cached("INSERT INTO _walk_pages (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
+    tx.prepare_cached("INSERT INTO _listed (kind, ids) VALUES (?1, ?2)")?.execute((kind.as_str(), bytes))?;
     Ok(())
 }
 
 /// True when a collection was listed. A collection without records has one empty page.
 pub(super) fn is_listed(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _walk_pages WHERE kind = ?1)";
+    let text = "SELECT EXISTS (SELECT 1 FROM _listed WHERE kind = ?1)";
     Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
@@ -60,8 +60,7 @@ struct ListedIds(Vec<(Uuid, i64)>);
 
 impl ListedIds {
     fn load(connection: &Connection, kind: Kind) -> Result<ListedIds, StoreError> {
-        let mut statement =
-            connection.prepare_cached("SELECT ids FROM _walk_pages WHERE kind = ?1 ORDER BY page DESC")?;
+        let mut statement = connection.prepare_cached("SELECT ids FROM _listed WHERE kind = ?1 ORDER BY page DESC")?;
         let mut pages = statement.query([kind.as_str()])?;
         let mut all = Vec::new();
         while let Some(page) = pages.next()? {
@@ -89,19 +88,12 @@ impl ListedIds {
 pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
     let listed = ListedIds::load(connection, kind)?;
     let mut known = vec![None; listed.0.len()];
-    let table = kind.collection();
-    for text in [
-        format!("SELECT id, rev FROM {table} WHERE ?1 IS NOT NULL"),
-        "SELECT record_id, rev FROM _base WHERE kind = ?1".to_owned(),
-        "SELECT record_id, rev FROM _tombstones WHERE kind = ?1".to_owned(),
-    ] {
-        let mut statement = connection.prepare_cached(&text)?;
-        let mut rows = statement.query([kind.as_str()])?;
-        while let Some(row) = rows.next()? {
-            let Ok(id) = Uuid::try_parse(row.get_ref(0)?.as_str().unwrap_or_default()) else { continue };
-            if let Some(index) = listed.index_of(id) {
-                known[index] = known[index].max(row.get::<_, Option<i64>>(1)?);
-            }
+    let mut statement = connection.prepare_cached("SELECT record_id, rev FROM _base WHERE kind = ?1")?;
+    let mut rows = statement.query([kind.as_str()])?;
+    while let Some(row) = rows.next()? {
+        let Ok(id) = Uuid::try_parse(row.get_ref(0)?.as_str().unwrap_or_default()) else { continue };
+        if let Some(index) = listed.index_of(id) {
+            known[index] = row.get::<_, Option<i64>>(1)?;
         }
     }
     let newer = listed.0.iter().zip(known).filter(|((_, listed), known)| Some(*listed) > *known);
@@ -122,21 +114,13 @@ pub(super) struct Vanished {
 /// Records that the server had at the position `as_of` and does not list.
 pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<Vec<Vanished>, StoreError> {
     let listed = ListedIds::load(tx, kind)?;
-    let table = kind.collection();
     let mut unseen = BTreeSet::new();
-    // Most rows are read from an index, the id alone.
-    for text in [
-        format!("SELECT id FROM {table} WHERE ?1 IS NOT NULL"),
-        "SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted".to_owned(),
-        format!("SELECT e.record_id {SENT_CREATES}"),
-    ] {
-        let mut statement = tx.prepare_cached(&text)?;
-        let mut rows = statement.query([kind.as_str()])?;
-        while let Some(row) = rows.next()? {
-            let id = row.get_ref(0)?.as_str().unwrap_or_default();
-            if Uuid::try_parse(id).is_ok_and(|id| listed.index_of(id).is_none()) {
-                unseen.insert(id.to_owned());
-            }
+    let mut statement = tx.prepare_cached(KNOWN)?;
+    let mut rows = statement.query([kind.as_str()])?;
+    while let Some(row) = rows.next()? {
+        let id = row.get_ref(0)?.as_str().unwrap_or_default();
+        if Uuid::try_parse(id).is_ok_and(|id| listed.index_of(id).is_none()) {
+            unseen.insert(id.to_owned());
         }
     }
     // Changes after the position of the first page arrive by the feed.
@@ -158,8 +142,7 @@ pub(super) fn gone(
     let mut statement = tx.prepare_cached(&format!(
         "SELECT count(*) > 0 AND coalesce(max(rev) <= ?3, 1),
              (SELECT method FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC LIMIT 1)
-         FROM ({}) WHERE id = ?2",
-        known_text(kind)
+         FROM ({KNOWN}) WHERE id = ?2"
     ))?;
     let mut gone = Vec::new();
     for (id, rev) in ids {
@@ -185,27 +168,15 @@ pub(super) fn count_known_by_kind(tx: &Transaction<'_>) -> Result<String, StoreE
 /// The number of known records of a collection, without records that an edit deletes.
 pub(super) fn count_known(tx: &Transaction<'_>, kind: Kind) -> Result<i64, StoreError> {
     let text = format!(
-        "SELECT count(DISTINCT id) FROM ({}) WHERE id NOT IN (
+        "SELECT count(DISTINCT id) FROM ({KNOWN}) WHERE id NOT IN (
              SELECT record_id FROM edits e WHERE kind = ?1 AND method = 'delete'
-                 AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))",
-        known_text(kind)
+                 AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = ?1 AND l.record_id = e.record_id AND l.id > e.id))"
     );
     Ok(tx.prepare_cached(&text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
-/// SQL for the ids and revisions of a kind's known records; `?1` is the kind. Left out: a deleted record whose row
-/// stays because its edits wait for a person.
-fn known_text(kind: Kind) -> String {
-    let table = kind.collection();
-    format!(
-        "SELECT id, rev FROM {table} WHERE {}
-             AND id NOT IN (SELECT record_id FROM _base WHERE kind = ?1 AND deleted)
-         UNION ALL SELECT record_id, rev FROM _base WHERE kind = ?1 AND NOT deleted
-         UNION ALL SELECT e.record_id, s.rev {SENT_CREATES}",
-        unknown_revs::on_server(kind, table)
-    )
-}
-
-/// SQL for accepted creates whose records the feed has not shown.
-const SENT_CREATES: &str = "FROM _acked s JOIN edits e ON e.id = s.edit_id
-     WHERE e.kind = ?1 AND e.method = 'create' AND s.rev IS NOT NULL";
+/// SQL for the ids and revisions of a kind's known records; `?1` is the kind. An accepted create whose record the feed has not
+/// shown counts.
+const KNOWN: &str = "SELECT record_id AS id, rev FROM _base WHERE kind = ?1 AND NOT deleted
+     UNION ALL SELECT e.record_id, s.acked_rev FROM edits e JOIN _outbox s ON s.edit_id = e.id
+     WHERE e.kind = ?1 AND e.method = 'create' AND s.acked_rev IS NOT NULL";

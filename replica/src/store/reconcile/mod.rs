@@ -8,15 +8,15 @@
 //!
 //! - [`progress`], [`begin`](mod@begin), [`response`], [`sweep`](mod@sweep), [`finish`](mod@finish): the steps. [`listing`]: the
 //!   ids that the server has.
-//! - [`lost`]: edits that a restored server lost. [`replay`]: a second reading of the whole feed, after a rebuild.
+//! - [`lost`]: edits that a restored server lost. [`backfill`]: the end of a backfill.
 //!   [`verify`]: a comparison of all records. [`sentences`]: lines for `sync_log`.
 
+pub(super) mod backfill;
 mod begin;
 mod finish;
 mod listing;
 pub(crate) mod lost;
 mod progress;
-pub(super) mod replay;
 mod response;
 mod sentences;
 mod sweep;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
 use crate::store::reconcile::listing;
 use crate::store::reconcile::progress::advance;
-use crate::store::{StoreError, base, gate, mirror, rows, unknown_revs};
+use crate::store::{StoreError, base, gate, mirror};
 
 /// Applies a response and writes the next step. The commit does not wait for the disk: a request that a power cut loses
 /// is made again.
@@ -62,19 +62,11 @@ pub(crate) fn save_response(
 /// Removes a profile that the server does not have. A profile is never deleted, but a restored server may be from
 /// before its creation.
 fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
-    tx.execute("DELETE FROM _base WHERE kind = 'property' AND coalesce(rev <= ?1, 1)", [as_of])?;
-    let known = "SELECT id, EXISTS (SELECT 1 FROM edits WHERE kind = 'property') FROM property
-                 WHERE coalesce(rev <= ?1, 1)";
-    let known: Option<(String, bool)> =
-        tx.query_row(known, [as_of], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    match known {
-        Some((id, true)) => {
-            unknown_revs::note_not_on_server(tx, Kind::Property, &id)?;
-            base::rebase(tx, Kind::Property, &id)
-        }
-        Some((id, false)) => rows::delete_row(tx, Kind::Property, &id),
-        None => Ok(()),
-    }
+    let known = "SELECT record_id FROM _base WHERE kind = 'property' AND coalesce(rev <= ?1, 1)";
+    let known: Option<String> = tx.query_row(known, [as_of], |row| row.get(0)).optional()?;
+    let Some(id) = known else { return Ok(()) };
+    base::forget_record(tx, Kind::Property, &id)?;
+    base::rebase(tx, Kind::Property, &id)
 }
 
 fn save_record(tx: &Transaction<'_>, kind: Kind, record: &Fields) -> Result<(), StoreError> {

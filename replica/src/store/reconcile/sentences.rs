@@ -50,11 +50,10 @@ pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool, only_chang
     format!("{what}; {words}.")
 }
 
-/// A line about all collections, after a rebuild. A rebuild does not show why records are missing. `gone`: the number
-/// of missing records.
-pub(super) fn rebuild_done(gone: i64) -> String {
+/// A line about all collections, after a backfill, which does not show why records are missing. `gone`: the number of missing
+/// records.
+pub(super) fn backfill_done(gone: i64) -> String {
     let words = match gone {
-        0 => "no record is missing on the server".to_owned(),
         1 => "1 record is no longer on the server".to_owned(),
         _ => format!("{} are no longer on the server", records(gone)),
     };

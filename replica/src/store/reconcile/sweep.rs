@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction};
 use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
 use crate::store::edits::{acked, next_tasks, settle};
 use crate::store::reconcile::progress::advance;
-use crate::store::reconcile::{listing, lost, sentences};
+use crate::store::reconcile::{listing, sentences};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
 
 /// The mass-delete guard: a person must agree before more than this many records of a collection are deleted, when they
@@ -83,17 +83,12 @@ pub(crate) fn sweep(
 
 fn delete(tx: &Transaction<'_>, kind: Kind, record: &listing::Vanished, now: Timestamp) -> Result<(), StoreError> {
     let listing::Vanished { id, rev, has_edits, .. } = record;
-    tx.execute(
-        "INSERT INTO _tombstones (kind, record_id, rev) VALUES (?1, ?2, ?3)
-         ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
-        (kind.as_str(), id, rev),
-    )?;
+    base::mark_deleted(tx, kind, id, *rev)?;
     if *has_edits {
-        base::mark_deleted(tx, kind, id, *rev)?;
         next_tasks::end::end_deleted(tx, kind, id, *rev, now)?;
         return settle::record_is_deleted(tx, kind, id, *rev, now);
     }
-    lost::keep_last_version(tx, kind, id, *rev)?;
+    // The last version stays until the end of the reconcile: edits that a restored server lost may be offered again then.
     rows::delete_row(tx, kind, id)
 }
 

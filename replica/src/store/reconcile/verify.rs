@@ -9,7 +9,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::LogLevel;
@@ -142,16 +142,17 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         };
         listed.insert(id);
         let theirs = rows::StoredRecord::from_payload(kind, rev, record);
-        let Ours { server_version, rev: ours_rev, has_edits } = ours(tx, kind, id)?;
-        if ours_rev.is_some_and(|rev| found.may_have_changed(rev, *as_of)) {
+        let ours = base::load(tx, kind, id)?;
+        if ours.as_ref().and_then(|ours| ours.stored.rev).is_some_and(|rev| found.may_have_changed(rev, *as_of)) {
             found.changed_meanwhile += 1;
             continue;
         }
         found.compared += 1;
-        let how = match server_version.map(|server_version| differing(kind, &server_version, &theirs)) {
+        let known = ours.filter(|ours| !ours.deleted).map(|ours| differing(kind, &ours.stored, &theirs));
+        let how = match known {
             None => How::Missing,
             Some(fields) if !fields.is_empty() => How::Fields(fields),
-            Some(_) => match has_edits.then(|| shown_otherwise(tx, kind, id)).transpose()?.flatten() {
+            Some(_) => match shown_otherwise(tx, kind, id)? {
                 Some(how) => how,
                 None => continue,
             },
@@ -159,15 +160,14 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         let title = theirs.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or(id).to_owned();
         found.differences.push(Difference { kind, id: id.to_owned(), title, how });
     }
-    // Rows that neither the server nor an edit made are as wrong as unlisted ones. The row of a deleted record may stay
-    // for the person about whom its edits wait.
+    // Rows that neither the server nor an edit made are as wrong as unlisted ones.
     let known: Vec<(String, Option<i64>, String)> = tx
         .prepare(&format!(
-            "SELECT id, rev, coalesce({1}, id) FROM {0} t
-             WHERE (rev IS NOT NULL OR NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id))
-                 AND NOT EXISTS (SELECT 1 FROM _base i WHERE i.kind = ?1 AND i.record_id = t.id AND i.deleted)
-             UNION SELECT record_id, rev, record_id FROM _base i WHERE kind = ?1 AND NOT deleted
-                 AND NOT EXISTS (SELECT 1 FROM {0} t WHERE t.id = i.record_id)",
+            "SELECT record_id, i.rev, coalesce(t.{1}, fields ->> '$.{1}', record_id)
+             FROM _base i LEFT JOIN {0} t ON t.id = i.record_id WHERE kind = ?1 AND NOT deleted
+             UNION ALL SELECT id, NULL, coalesce({1}, id) FROM {0} t
+             WHERE NOT EXISTS (SELECT 1 FROM _base i WHERE i.kind = ?1 AND i.record_id = t.id)
+                 AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id)",
             kind.collection(),
             resource(kind).title
         ))?
@@ -187,32 +187,7 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
     Ok(())
 }
 
-/// The known version of a record.
-struct Ours {
-    /// The server's version; None for a missing record.
-    server_version: Option<rows::StoredRecord>,
-    /// The newest known revision, of the record or its tombstone; None when there is none.
-    rev: Option<i64>,
-    /// True when the row has edits laid over the base image.
-    has_edits: bool,
-}
-
-fn ours(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Ours, StoreError> {
-    let tombstone: Option<i64> = tx
-        .prepare_cached("SELECT rev FROM _tombstones WHERE kind = ?1 AND record_id = ?2")?
-        .query_row((kind.as_str(), id), |row| row.get(0))
-        .optional()?;
-    let image = base::load(tx, kind, id)?;
-    let has_edits = image.is_some();
-    let server_version = match image {
-        Some((stored, gone)) => (!gone).then_some(stored),
-        None => rows::load_row(tx, kind, id)?.filter(|stored| stored.rev.is_some()),
-    };
-    let rev = server_version.as_ref().and_then(|stored| stored.rev).max(tombstone);
-    Ok(Ours { server_version, rev, has_edits })
-}
-
-/// How the row of a record with edits differs from the base image with the edits laid over it.
+/// How the row of a record differs from the base image with the edits laid over it.
 fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<How>, StoreError> {
     Ok(match (rows::load_row(tx, kind, id)?, base::overlay(tx, kind, id, i64::MAX)?) {
         (None, None) => None,
@@ -249,32 +224,12 @@ fn differing(kind: Kind, ours: &rows::StoredRecord, theirs: &rows::StoredRecord)
 /// Writes the server's version of a record.
 fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: Timestamp) -> Result<(), StoreError> {
     let Difference { kind, id, .. } = difference;
-    let waits: bool = tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
-        .query_row((kind.as_str(), id), |row| row.get(0))?;
     let is_it = |record: &&(Fields, i64)| record.0.get("id").and_then(Value::as_str) == Some(id);
-    match listing.records.iter().find(is_it) {
-        Some((record, _)) => {
-            tx.execute("DELETE FROM _tombstones WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), id))?;
-            let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
-            let stored = rows::StoredRecord::from_payload(*kind, rev, record);
-            if !waits {
-                return rows::write_row(tx, *kind, id, &stored);
-            }
-            base::save(tx, *kind, id, &stored)?;
-            base::rebase(tx, *kind, id)
-        }
-        None => {
-            tx.execute(
-                "INSERT INTO _tombstones (kind, record_id, rev) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
-                (kind.as_str(), id, listing.as_of),
-            )?;
-            if !waits {
-                return rows::delete_row(tx, *kind, id);
-            }
-            base::mark_deleted(tx, *kind, id, listing.as_of)?;
-            settle::record_is_deleted(tx, *kind, id, listing.as_of, now)
-        }
+    if let Some((record, _)) = listing.records.iter().find(is_it) {
+        let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
+        base::save(tx, *kind, id, &rows::StoredRecord::from_payload(*kind, rev, record))?;
+        return base::rebase(tx, *kind, id);
     }
+    base::mark_deleted(tx, *kind, id, listing.as_of)?;
+    settle::record_is_deleted(tx, *kind, id, listing.as_of, now)
 }

@@ -19,7 +19,7 @@ use crate::store::{StoreError, rows};
 /// The reason of an inferred edit.
 const INFERRED: &str = "the database was damaged, and this change was inferred from what the record showed; retry sends it, discard drops it";
 
-/// A record that had edits in the damaged database.
+/// A record of the damaged database, which may have had edits.
 pub(super) struct EditTrace {
     kind: Kind,
     record: String,
@@ -27,22 +27,19 @@ pub(super) struct EditTrace {
     shown: Option<Fields>,
 }
 
-/// Finds the records of a damaged database that had edits: records with a base image and records that the server does
-/// not have.
+/// Reads what a damaged database shows of every record. `images`: the base images.
 pub(super) fn find_traces(damaged: &Connection, images: &SalvagedTable) -> Result<Vec<EditTrace>, StoreError> {
     let mut traces = Vec::new();
-    let unknown_revs = read_table(damaged, "_unknown_revs")?;
     for kind in Kind::ALL {
-        let is_of_kind = |row: &&Vec<Sql>| unknown_revs.text(row, "kind") == Some(kind.as_str());
-        let on_server = unknown_revs.rows.iter().filter(is_of_kind);
-        let on_server: BTreeSet<&str> = on_server.filter_map(|row| unknown_revs.text(row, "record_id")).collect();
+        let is_deleted = |row: &[Sql]| matches!(images.value(row, "deleted"), Some(Sql::Integer(1)));
         let of_kind = images.rows.iter().filter(|row| images.text(row, "kind") == Some(kind.as_str()));
-        let mut with_image: BTreeSet<&str> = of_kind.filter_map(|row| images.text(row, "record_id")).collect();
+        let with_image = of_kind.filter(|row| !is_deleted(row)).filter_map(|row| images.text(row, "record_id"));
+        let mut with_image: BTreeSet<&str> = with_image.collect();
         let table = read_table(damaged, kind.collection())?;
         for row in &table.rows {
             let Some(record) = table.text(row, "id").filter(|id| Uuid::try_parse(id).is_ok()) else { continue };
-            let has_no_rev = matches!(table.value(row, "rev"), Some(Sql::Null));
-            let is_new = has_no_rev && unknown_revs.complete && !on_server.contains(record);
+            // Only an edit makes a row that the server has never confirmed.
+            let is_new = images.complete && matches!(table.value(row, "rev"), Some(Sql::Null));
             if with_image.remove(record) || is_new {
                 let shown = Some(shown_fields(kind, &table, row));
                 traces.push(EditTrace { kind, record: record.to_owned(), shown });

@@ -7,40 +7,20 @@ use super::reader::SalvagedTable;
 use super::user_objects::UserObject;
 
 /// The tables with data that the server cannot send again.
-pub(in crate::store) const LOCAL_TABLES: [&str; 14] = [
-    "edits",
-    "edit_history",
-    "_requests",
-    "_outbox",
-    "_acked",
-    "_coalesced",
-    "_next_tasks",
-    "_undone",
-    "_already_applied",
-    "_overwritten",
-    "_base",
-    "_found_changes",
-    "captures",
-    "sync_log",
-];
+pub(in crate::store) const LOCAL_TABLES: [&str; 8] =
+    ["edits", "edit_history", "_requests", "_outbox", "_base", "_found_changes", "captures", "sync_log"];
 
 /// The table in which SQLite counts AUTOINCREMENT ids.
 pub(super) const SEQUENCE_TABLE: &str = "sqlite_sequence";
 
 /// The columns that hold edit ids. An id that was ever given is never given again, whatever became of its edit.
-const EDIT_ID_COLUMNS: [(&str, &str); 13] = [
+const EDIT_ID_COLUMNS: [(&str, &str); 7] = [
     ("edits", "id"),
     ("edit_history", "id"),
     ("_outbox", "edit_id"),
-    ("_acked", "edit_id"),
-    ("_coalesced", "edit_id"),
-    ("_coalesced", "of_edit"),
-    ("_next_tasks", "edit_id"),
-    ("_next_tasks", "next_edit"),
-    ("_undone", "edit_id"),
-    ("_undone", "by_edit"),
-    ("_already_applied", "edit_id"),
-    ("_overwritten", "edit_id"),
+    ("_outbox", "part_of"),
+    ("_outbox", "next_edit"),
+    ("_outbox", "undone_by"),
     (SEQUENCE_TABLE, "seq"),
 ];
 

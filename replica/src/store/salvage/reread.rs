@@ -9,7 +9,7 @@ use crate::model::LogLevel;
 use crate::store::reconcile::lost;
 use crate::store::schema::search;
 use crate::store::sync_log::log;
-use crate::store::{StoreError, gate, open, unknown_revs};
+use crate::store::{StoreError, base, gate, open};
 
 /// Forgets the position of a sound database: the replica then reads the whole feed again and compares all records.
 /// Rows stay until the server's version replaces them.
@@ -22,7 +22,7 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
         if tx.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0))? {
             return count_edits(tx);
         }
-        let is_complete = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
+        let is_complete = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
         if tx.query_row(is_complete, [], |row| row.get(0))? {
             lost::note_overwritten(tx)?;
         }
@@ -49,8 +49,8 @@ fn count_edits(tx: &Transaction<'_>) -> Result<usize, StoreError> {
 /// Forgets every revision, so that each version of the server counts as newer, and every delete: the feed repeats the
 /// deletes that are valid in the server's present history.
 fn forget_revisions(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    unknown_revs::forget_revs(tx, 0)?;
-    Ok(tx.execute_batch("UPDATE _base SET deleted = 0; DELETE FROM _walk_pages;")?)
+    base::forget_revs(tx, 0)?;
+    Ok(tx.execute_batch("DELETE FROM _listed")?)
 }
 
 /// Sets the cursor to the beginning of the feed. A running reconcile after a server restore starts again instead:
@@ -66,14 +66,14 @@ fn forget_position(tx: &Transaction<'_>) -> Result<(), StoreError> {
              ELSE cursor END;
          UPDATE _reconcile SET since = NULL, step = 'property', kind = NULL, cursor = NULL, as_of = NULL, question = NULL,
              tail_position = CASE WHEN (SELECT cursor IS NULL FROM _sync) THEN NULL ELSE tail_position END;
-         UPDATE _sync SET replaying = 0, current_at = NULL, phase = 'new', reason = NULL, verified_at = NULL;"
+         UPDATE _sync SET current_at = NULL, phase = 'new', reason = NULL, verified_at = NULL;"
     } else {
         // The interrupted reconcile would have shown whether these edits were applied. Now the edits are sent again
         // with their keys, and the responses show it.
         "DELETE FROM _reconcile;
-         UPDATE edits SET state = 'waiting' WHERE id IN (SELECT edit_id FROM _acked WHERE rev IS NULL);
-         DELETE FROM _acked WHERE rev IS NULL;
-         UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, replaying = 1, current_at = NULL,
+         UPDATE edits SET state = 'waiting'
+         WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _outbox WHERE acked_rev IS NOT NULL);
+         UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, current_at = NULL,
              phase = 'new', reason = NULL, verified_at = NULL;"
     };
     Ok(tx.execute_batch(text)?)

@@ -37,32 +37,32 @@ pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<Rebu
     Ok(report)
 }
 
-/// Corrects rows whose counterpart is lost, and orders a replay of the feed.
+/// Corrects rows whose counterpart is lost, and forgets the revisions.
 const RESET_UNPROVEN: &str = "
     -- A request is made anew when its bytes, precondition or refusal are lost: the same bytes would overwrite later
     -- changes of others. An edit whose acknowledgement is lost is sent again with its key. The other edits of a bulk request
     -- keep its bytes, which contain the precondition of each operation.
-    DELETE FROM _acked WHERE rev IS NULL;
-    UPDATE edits SET state = 'waiting' WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _acked);
+    UPDATE edits SET state = 'waiting'
+        WHERE state = 'sent' AND id NOT IN (SELECT edit_id FROM _outbox WHERE acked_rev IS NOT NULL);
     UPDATE edits SET idempotency_key = NULL, state = CASE state WHEN 'sending' THEN 'waiting' ELSE state END
         WHERE state IN ('waiting', 'sending', 'blocked')
             AND (idempotency_key NOT IN (SELECT idempotency_key FROM _requests)
                 OR id NOT IN (SELECT edit_id FROM _outbox));
-    -- Rows of a lost edit must not count for a later edit, and an edit that has a row of its own is not coalesced.
-    DELETE FROM _coalesced WHERE of_edit NOT IN (SELECT id FROM edits)
-        OR edit_id <> of_edit AND edit_id IN (SELECT id FROM edits);
-    DELETE FROM _outbox WHERE edit_id NOT IN (SELECT id FROM edits);
-    DELETE FROM _next_tasks WHERE next_edit NOT IN (SELECT id FROM edits);
+    -- The plan finds again what blocks an edit.
+    UPDATE _outbox SET blocked_by = NULL;
+    -- What is known of a lost edit must not count for a later edit, and an edit that has a row of its own is not a part.
+    UPDATE _outbox SET part_of = NULL, as_made = NULL WHERE part_of NOT IN (SELECT id FROM edits)
+        OR edit_id <> part_of AND edit_id IN (SELECT id FROM edits);
+    UPDATE _outbox SET completes = NULL, next_edit = NULL WHERE next_edit NOT IN (SELECT id FROM edits);
     -- The edit was being moved to the history when the file broke. Sent again with its key, the server tells the outcome.
-    DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _coalesced);
-    DELETE FROM _overwritten WHERE edit_id NOT IN (SELECT id FROM edit_history);
+    DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _outbox WHERE part_of IS NOT NULL);
+    UPDATE _outbox SET overwritten = 0 WHERE edit_id NOT IN (SELECT id FROM edit_history);
+    UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL, awaits_record = 0
+        WHERE edit_id NOT IN (SELECT id FROM edits);
     -- The server may have been restored since. Each version of the server counts as newer than an unknown revision.
-    UPDATE _base SET rev = NULL, deleted = 0;
-    DELETE FROM _acked WHERE edit_id NOT IN (SELECT id FROM edits);
-    DELETE FROM _base WHERE NOT EXISTS
+    DELETE FROM _base WHERE deleted AND fields = '{}' OR NOT EXISTS
         (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id);
-    INSERT INTO _unknown_revs (kind, record_id) SELECT kind, record_id FROM _base;
-    UPDATE _sync SET replaying = 1;";
+    UPDATE _base SET rev = NULL, deleted = 0;";
 
 /// Makes the ids of later edits higher than every id that was ever given.
 fn set_edit_sequence(tx: &Transaction<'_>, newest_edit_id: i64) -> Result<(), StoreError> {
@@ -85,7 +85,7 @@ fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Resul
             "UPDATE edits SET state = 'rejected', reason_code = 'from_a_copy',
                  reason = 'The database was damaged and does not tell which home this edit is for. If it is for this home, \
                  retry sends it.'
-             WHERE id NOT IN (SELECT next_edit FROM _next_tasks WHERE next_edit IS NOT NULL)",
+             WHERE id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL)",
             [],
         )?);
     };

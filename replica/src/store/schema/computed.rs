@@ -112,7 +112,7 @@ pub(super) fn note_completion(resource: &Resource, statement: Statement) -> Opti
         Statement::Update => format!("{} AND NEW.recurrence IS NOT NULL", completes(statement)),
     };
     Some(format!(
-        "INSERT INTO _next_tasks (edit_id, task_id)\n  SELECT id, record_id FROM edits WHERE id = last_insert_rowid() AND \
+        "INSERT INTO _outbox (edit_id, completes)\n  SELECT id, record_id FROM edits WHERE id = last_insert_rowid() AND \
          {completes};"
     ))
 }

@@ -2,26 +2,14 @@
 
 /// The tables that only the replica writes: triggers refuse the writes of others. `_gate` and the table of migrations have
 /// guards of their own, and `search` can have no trigger.
-pub(crate) const TABLES: [&str; 26] = [
-    "_schema",
+pub(crate) const TABLES: [&str; 14] = [
     "_sync",
     "_base",
-    "_tombstones",
-    "_unknown_revs",
     "_reconcile",
-    "_walk_pages",
-    "_refill",
+    "_listed",
     "_requests",
     "_outbox",
-    "_acked",
-    "_coalesced",
-    "_next_tasks",
-    "_undone",
-    "_blocked",
-    "_already_applied",
-    "_overwritten",
     "_search_rows",
-    "_synced_rows",
     "_found_changes",
     "edits",
     "edit_history",

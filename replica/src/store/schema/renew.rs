@@ -34,9 +34,13 @@ pub(crate) fn state(connection: &Connection) -> Result<SchemaState, StoreError> 
     if has_table("_sync")? && has_table(migrations::TABLE_BEFORE_RELEASE)? {
         return Err(StoreError::BeforeRelease);
     }
-    let stored: Option<(String, String)> = match has_table("_schema")? {
+    // The newest migration alone has the columns.
+    let has_stamp = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('_sync') WHERE name = 'schema_stamp')";
+    let stored: Option<(String, String)> = match connection.query_row(has_stamp, [], |row| row.get(0))? {
         true => connection
-            .query_row("SELECT stamp, version FROM _schema", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row("SELECT schema_stamp, schema_version FROM _sync WHERE schema_stamp IS NOT NULL", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
             .optional()?,
         false => None,
     };
@@ -131,11 +135,7 @@ pub(crate) fn create_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
     for statement in &DESCRIPTION.generated {
         tx.execute_batch(statement)?;
     }
-    tx.execute(
-        "INSERT INTO _schema (one, stamp, version) VALUES (1, ?1, ?2)
-         ON CONFLICT (one) DO UPDATE SET stamp = excluded.stamp, version = excluded.version",
-        (&DESCRIPTION.stamp, SCHEMA_VERSION),
-    )?;
+    tx.execute("UPDATE _sync SET schema_stamp = ?1, schema_version = ?2", (&DESCRIPTION.stamp, SCHEMA_VERSION))?;
     Ok(())
 }
 

@@ -1,5 +1,4 @@
-//! The triggers of a typed table: they check values, queue an edit, keep the base image of a record with edits, and update
-//! `search`. Pure SQL for stock SQLite 3.40, because any program may write. Must not know who writes.
+//! The triggers of a typed table: they check values, queue an edit, and update `search`. Pure SQL for stock SQLite 3.40, because any program may write. Must not know who writes.
 //!
 //! A trigger body raises the gate by one and lowers it again. SQLite undoes a failed statement together with its triggers, so
 //! the gate never stays open.
@@ -11,9 +10,9 @@ use super::rules::Rule;
 use super::table_sql::SERVER_COLUMNS;
 use super::trigger_sql::{CLOSED, LOWER_GATE, RAISE_GATE, changed, set_by_server, trigger};
 use super::{computed, rules, search};
+use crate::store::base;
 use crate::store::file_store::table::insert_wanted;
 use crate::store::sql_words::NOW;
-use crate::store::unknown_revs;
 
 /// The CREATE TRIGGER statements of a typed table.
 pub(crate) fn table_triggers(resource: &Resource) -> Vec<String> {
@@ -74,8 +73,9 @@ fn before_insert(resource: &Resource) -> String {
     let same = format!("kind = '{kind}' AND record_id = NEW.id");
     body.push(refuse(&rule(
         format!(
-            "NOT EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id) AND (EXISTS (SELECT 1 FROM _tombstones WHERE {same}) \
-             OR EXISTS (SELECT 1 FROM edits WHERE {same}))"
+            "NOT EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id) AND ({} \
+             OR EXISTS (SELECT 1 FROM edits WHERE {same}))",
+            base::deleted_there(&format!("'{kind}'"), "NEW.id")
         ),
         "id was used before by a record that is deleted; leave it out to get a new one",
     )));
@@ -180,10 +180,6 @@ fn queue_update(resource: &Resource) -> String {
     set.push_str(&computed::changed_rows(resource));
     let mut body = vec![
         RAISE_GATE.to_owned(),
-        keep_base_image(
-            resource,
-            if hearth_simulated::planted(hearth_simulated::PlantedFault::BaseFromEditedRow) { "NEW" } else { "OLD" },
-        ),
         queue(resource, "OLD.id", "update", "json_group_object(n, v)", "json_group_object(n, w)", &format!("({set})")),
         refuse_invalid_text(),
     ];
@@ -202,7 +198,6 @@ fn after_delete(resource: &Resource) -> String {
     let set = field_rows(writable(resource), |_| None, &[("w", "OLD")]);
     let body = [
         RAISE_GATE.to_owned(),
-        keep_base_image(resource, "OLD"),
         queue(resource, "OLD.id", "delete", "'{}'", "json_group_object(n, w)", &format!("({set})")),
         LOWER_GATE.to_owned(),
     ];
@@ -234,7 +229,7 @@ fn clear_references(resource: &Resource) -> Option<String> {
 /// trigger, and the edit of the INSERT contains such a change.
 fn existed_before(resource: &Resource) -> String {
     let kind = resource.kind.as_str();
-    let on_server = unknown_revs::on_server(resource.kind, "OLD");
+    let on_server = base::on_server(resource.kind, "OLD.id");
     format!("({on_server} OR EXISTS (SELECT 1 FROM edits WHERE kind = '{kind}' AND record_id = OLD.id))")
 }
 
@@ -242,20 +237,6 @@ fn refuse_delete(resource: &Resource) -> String {
     let table = resource.kind.collection();
     let body = [refuse(&rule("1", format!("{table} cannot be deleted; set its columns to null instead")))];
     trigger(resource, "before_delete", "BEFORE DELETE", CLOSED, &body)
-}
-
-/// Stores the base image of a record with its first edit. Uses NOT EXISTS, because the conflict clause of the statement that
-/// fires a trigger overrules a conflict clause inside the trigger.
-fn keep_base_image(resource: &Resource, row: &str) -> String {
-    let kind = resource.kind.as_str();
-    let members = resource.fields.iter().map(|f| format!("'{0}', {row}.{0}", f.name)).collect::<Vec<_>>().join(", ");
-    format!(
-        "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)\n  \
-         SELECT '{kind}', OLD.id, OLD.rev, json_object({members}), OLD.created_at, OLD.updated_at, OLD.updated_by, \
-         OLD.extra\n  \
-         WHERE {} AND NOT EXISTS (SELECT 1 FROM _base WHERE kind = '{kind}' AND record_id = OLD.id);",
-        unknown_revs::on_server(resource.kind, "OLD")
-    )
 }
 
 /// Inserts the edit into `edits`, with JSON objects for the new values and the values before.

@@ -47,7 +47,7 @@ const SYNC_STATUS: &str = "
 -- server, and nothing waits for one.
 WITH sync AS (
     -- The server is at least at the position of an edit that it has accepted, although its event may not have arrived.
-    SELECT *, max(head, coalesce((SELECT max(rev) FROM _acked), head)) AS known_head FROM _sync
+    SELECT *, max(head, coalesce((SELECT max(acked_rev) FROM _outbox), head)) AS known_head FROM _sync
 ), contact AS (
     SELECT *, (phase IN ('catching_up', 'live', 'polling', 'reconciling', 'backfilling')
                -- A key without the scope for an edit may still be good for the feed.
@@ -68,7 +68,7 @@ SELECT
          -- A reconcile lasts until its end, in contact or not.
          WHEN is_reconciling OR reconcile_requested THEN 'reconciling'
          WHEN in_contact THEN CASE WHEN phase = 'live' AND NOT is_level THEN 'catching_up' ELSE phase END
-         WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT replaying THEN 'new' ELSE 'backfilling' END
+         WHEN NOT backfilled THEN CASE WHEN cursor IS NULL AND NOT EXISTS (SELECT kind FROM _base) THEN 'new' ELSE 'backfilling' END
          ELSE 'offline' END                                            AS phase,
     coalesce(question, reason,
              (SELECT CASE WHEN count(kind) > 0 THEN 'changes by another program that wait for you: ' || count(kind)
@@ -91,9 +91,8 @@ SELECT
     CAST(CASE WHEN phase = 'local' THEN 0
          -- The server makes the next task of a series itself. The edit that shows the next task is never sent, and does not
          -- count beside the edit that completes the task before.
-         ELSE (SELECT count(e.id) FROM edits e LEFT JOIN _next_tasks n ON n.next_edit = e.id
-                   LEFT JOIN _coalesced p ON p.edit_id = n.edit_id
-                   LEFT JOIN edits c ON c.id = coalesce(p.of_edit, n.edit_id)
+         ELSE (SELECT count(e.id) FROM edits e LEFT JOIN _outbox n ON n.next_edit = e.id
+                   LEFT JOIN edits c ON c.id = coalesce(n.part_of, n.edit_id)
                WHERE e.state IN ('waiting', 'sending', 'sent') AND c.id IS NULL) END AS INTEGER) AS waiting,
     CAST((SELECT count(id) FROM edits WHERE state IN ('blocked', 'rejected', 'conflict')) + (question IS NOT NULL)
          + EXISTS (SELECT kind FROM _found_changes) AS INTEGER)        AS needs_you,
@@ -105,7 +104,7 @@ SELECT
     CASE WHEN NOT in_contact THEN coalesce(offline_since, last_contact_at) END AS offline_since,
     CASE WHEN in_contact THEN transport END                            AS transport,
     verified_at,
-    (SELECT version FROM _schema)                                      AS schema_version,
+    schema_version,
     daemon_pid
 FROM status";
 
@@ -117,9 +116,9 @@ const CONFLICTS: &str = "
 WITH c AS (
     SELECT e.id, e.kind, e.record_id, e.method, e.base, e.patch, i.updated_at, i.updated_by,
            CASE WHEN i.deleted OR i.reported_missing THEN NULL ELSE i.fields END AS there
-    FROM edits e LEFT JOIN _base i USING (kind, record_id) LEFT JOIN _tombstones t USING (kind, record_id)
-    -- Without a base image or a tombstone, only an error of the server proves a conflict.
-    WHERE e.state = 'conflict' AND (i.fields IS NOT NULL OR t.rev IS NOT NULL OR e.problem IS NOT NULL)
+    FROM edits e LEFT JOIN _base i USING (kind, record_id)
+    -- Without a base image, only an error of the server proves a conflict.
+    WHERE e.state = 'conflict' AND (i.fields IS NOT NULL OR e.problem IS NOT NULL)
 ), f AS (
     SELECT c.*, m.key AS field, json_extract(c.base, '$.' || m.key) AS was,
            CASE WHEN c.method <> 'delete' THEN m.value END AS mine, json_extract(c.there, '$.' || m.key) AS theirs

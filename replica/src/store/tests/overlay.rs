@@ -8,7 +8,7 @@ use crate::model::{EditOutcome, EditState, Origin};
 use crate::store::{edits, gate, open, status, sync_state};
 
 #[test]
-fn update_queues_changes_and_saves_base() {
+fn update_queues_changes_over_base() {
     let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Paint', priority = 'high'");
     scene.does("UPDATE tasks SET title = title");
@@ -32,8 +32,11 @@ fn update_queues_changes_and_saves_base() {
     scene.hear(vec![task(9, "Paint all", "high")]);
     assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 9]));
     assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["confirmed", 9]));
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(*) FROM _base)"), "0");
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM _acked) + (SELECT count(*) FROM _requests)"), "0");
+    assert_eq!(
+        scene.row("SELECT rev, fields ->> 'priority', (SELECT count(*) FROM edits) FROM _base WHERE kind = 'task'"),
+        json!([9, "high", 0])
+    );
+    assert_eq!(scene.one("SELECT (SELECT count(*) FROM _outbox) + (SELECT count(*) FROM _requests)"), "0");
 }
 
 #[test]
@@ -123,7 +126,24 @@ fn edit_of_deleted_record_stays_visible() {
     scene.does("DELETE FROM tasks");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.column("SELECT outcome FROM edit_history ORDER BY id"), json!(["superseded", "confirmed"]));
-    assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM _base)"), "0");
+    assert_eq!(
+        scene.row("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base"),
+        json!([0, 6, 1, "{}"])
+    );
+}
+
+#[test]
+fn delete_after_confirmation_in_one_batch() {
+    let mut scene = Scene::with_task();
+    scene.is_at_present(5);
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    let key = scene.send(1).key;
+    scene.hear(vec![with_key(task(6, "Mine", "low"), &key), deleted(7)]);
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    assert_eq!(
+        scene.row("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base"),
+        json!([0, 7, 1, "{}"])
+    );
 }
 
 #[test]

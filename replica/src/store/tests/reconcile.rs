@@ -279,13 +279,13 @@ fn gap_deletes_what_the_server_lists_as_deleted() {
     let listed = [(1, 40), (2, 41), (3, 42), (4, 43), (9, 44)].map(|(n, rev)| (room_id(n), rev));
     let listed = listed.each_ref().map(|(id, rev)| (id.as_str(), *rev));
     assert_eq!(scene.sweeps_listed(Kind::Room, &listed, 90), SweepOutcome::Done);
-    assert_eq!(scene.one("SELECT count(*) FROM _walk_pages"), "4", "of the other collections");
+    assert_eq!(scene.one("SELECT count(*) FROM _listed"), "4", "of the other collections");
     scene.finishes();
     let rows = "SELECT group_concat(name, ' ') FROM (SELECT name FROM rooms ORDER BY id)";
     assert_eq!(scene.one(rows), "Mine Newer Room");
     assert_eq!(scene.states(), [EditState::Conflict]);
     assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["confirmed", 42]));
-    assert_eq!(scene.one("SELECT count(*) FROM _tombstones"), "4");
+    assert_eq!(scene.one("SELECT count(*) FROM _base WHERE deleted"), "4");
     assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([90, 90]));
     let done = "SELECT text FROM sync_log ORDER BY id DESC LIMIT 1";
     assert_eq!(scene.one(done), "All changes on the server are read; 2 records were deleted on the server.");
@@ -519,7 +519,7 @@ fn listing_fetches_only_newer_records() {
     assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a listing is of one collection");
     assert_eq!(reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(), SweepOutcome::Done);
     assert_eq!(scene.rows(rooms), json!([[10, "Room"], [12, "Room"], [25, "Newer"]]));
-    assert_eq!(scene.one("SELECT count(*) FROM _walk_pages"), "0");
+    assert_eq!(scene.one("SELECT count(*) FROM _listed"), "0");
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl Wreck {
         let room = row_of(&db, "SELECT name, floor FROM rooms");
         assert_eq!(room, json!(["Kitchen", "2"]), "the server's form is carried over too");
         assert_eq!(row_of(&db, "SELECT title FROM tasks"), json!(["Sweep"]));
-        assert_eq!(row_of(&db, "SELECT home_id, position, replaying FROM _sync"), json!([HOME, 0, 1]));
+        assert_eq!(row_of(&db, "SELECT home_id, position, backfilled FROM _sync"), json!([HOME, 0, 0]));
         db.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
         assert_eq!(row_of(&db, "SELECT max(id) FROM edits"), json!([3]));
     }

@@ -53,10 +53,9 @@ fn missing_member_equals_null() {
 
 #[test]
 fn revision_beyond_feed_is_reported() {
-    for wrong in [
-        "UPDATE tasks SET rev = 999, notes = 'Rot'",
-        "INSERT INTO _tombstones (kind, record_id, rev) SELECT 'task', id, 999 FROM tasks; DELETE FROM tasks",
-    ] {
+    for wrong in
+        ["UPDATE tasks SET rev = 999, notes = 'Rot'", "UPDATE _base SET deleted = 1, rev = 999; DELETE FROM tasks"]
+    {
         let mut scene = Scene::with_task();
         scene.is_at_present(7);
         gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();

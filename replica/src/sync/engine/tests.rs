@@ -518,7 +518,7 @@ fn database_of_newer_program_is_not_written() {
     // A table of the user changes no version.
     other.execute_batch("CREATE TABLE mine (a)").unwrap();
     scene.report(event(6));
-    let renewed = "UPDATE _schema SET stamp = 'of another build'; DROP TABLE mine";
+    let renewed = "UPDATE _sync SET schema_stamp = 'of another build'; DROP TABLE mine";
     crate::store::gate::sync_tx(&mut other, |tx| Ok(tx.execute_batch(renewed)?)).unwrap();
     let ended = scene.engine.handle(now(), event(7));
     assert!(matches!(ended, Err(StoreError::SchemaReplaced)), "{:?}", ended.map(drop));

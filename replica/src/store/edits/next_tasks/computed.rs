@@ -40,8 +40,9 @@ pub(in crate::store::edits) fn update(
         }
     }
     if recurrence::becomes_done(before, &after) && recurrence::recurs(&after) {
-        tx.prepare_cached("INSERT OR IGNORE INTO _next_tasks (edit_id, task_id) VALUES (?1, ?2)")?
-            .execute((found.id, &found.record))?;
+        let note = "INSERT INTO _outbox (edit_id, completes) VALUES (?1, ?2)
+                    ON CONFLICT DO UPDATE SET completes = coalesce(completes, excluded.completes)";
+        tx.prepare_cached(note)?.execute((found.id, &found.record))?;
     }
     Ok(())
 }

@@ -27,12 +27,16 @@ struct Shown {
 /// Ends the creates of next tasks about which the server's decision is known. `at_present`: the rows show the present state of
 /// the server.
 pub(crate) fn settle_shown(tx: &Transaction<'_>, at_present: bool, now: Timestamp) -> Result<(), StoreError> {
-    if !tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM _next_tasks)")?.query_row([], |row| row.get(0))? {
+    if !tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM _outbox WHERE completes IS NOT NULL)")?
+        .query_row([], |row| row.get(0))?
+    {
         return Ok(());
     }
     // A person has given up the next task itself.
     tx.prepare_cached(
-        "DELETE FROM _next_tasks WHERE next_edit IS NOT NULL AND next_edit NOT IN (SELECT id FROM edits)",
+        "UPDATE _outbox SET completes = NULL, next_edit = NULL
+         WHERE next_edit IS NOT NULL AND next_edit NOT IN (SELECT id FROM edits)",
     )?
     .execute([])?;
     for shown in all_shown(tx)? {
@@ -69,7 +73,7 @@ pub(crate) fn end_deleted(
         return Ok(());
     }
     let Some(shown) = all_shown(tx)?.into_iter().find(|shown| shown.record == record) else { return Ok(()) };
-    if base::load(tx, kind, record)?.is_none()
+    if base::load(tx, kind, record)?.and_then(base::StoredImage::version).is_none()
         && is_edited(tx, shown.edit)?
         && let Some(stored) = base::overlay(tx, kind, record, shown.edit.saturating_add(1))?
     {
@@ -81,7 +85,7 @@ pub(crate) fn end_deleted(
 
 fn all_shown(tx: &Connection) -> Result<Vec<Shown>, StoreError> {
     let mut statement = tx.prepare_cached(
-        "SELECT n.edit_id, n.task_id, e.id, e.record_id FROM _next_tasks n JOIN edits e ON e.id = n.next_edit ORDER BY e.id",
+        "SELECT n.edit_id, n.completes, e.id, e.record_id FROM _outbox n JOIN edits e ON e.id = n.next_edit ORDER BY e.id",
     )?;
     let found = statement.query_map([], |row| {
         Ok(Shown { completion: row.get(0)?, task: row.get(1)?, edit: row.get(2)?, record: row.get(3)? })
@@ -91,8 +95,7 @@ fn all_shown(tx: &Connection) -> Result<Vec<Shown>, StoreError> {
 
 /// True when the server has or had the next task.
 fn is_known_there(tx: &Connection, record: &str) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)
-                    OR EXISTS (SELECT 1 FROM _tombstones WHERE record_id = ?2)";
+    let text = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)";
     Ok(tx.prepare_cached(text)?.query_row((Kind::Task.as_str(), record), |row| row.get(0))?)
 }
 
@@ -108,7 +111,7 @@ enum ServerDecision {
 
 fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<ServerDecision, StoreError> {
     let pending = "SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)
-                       OR EXISTS (SELECT 1 FROM _coalesced WHERE edit_id = ?1)";
+                       OR EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND part_of IS NOT NULL)";
     if tx.prepare_cached(pending)?.query_row([shown.completion], |row| row.get(0))? {
         return Ok(ServerDecision::Open);
     }
@@ -120,10 +123,10 @@ fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<S
         return Ok(ServerDecision::NotAsked);
     }
     // The event of the next task follows that of the completed one directly, in the same transaction.
-    let has_passed = "SELECT backfilled AND NOT replaying AND NOT EXISTS (SELECT 1 FROM _reconcile)
+    let has_passed = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile)
                           AND (?2 OR coalesce(position > coalesce(
                               (SELECT rev FROM _base WHERE kind = 'task' AND record_id = ?1),
-                              (SELECT rev FROM tasks WHERE id = ?1), (SELECT rev FROM edit_history WHERE id = ?3)), 0))
+                              (SELECT rev FROM edit_history WHERE id = ?3)), 0))
                       FROM _sync";
     let has_passed: bool =
         tx.prepare_cached(has_passed)?.query_row((&shown.task, at_present, shown.completion), |row| row.get(0))?;
@@ -156,6 +159,7 @@ fn release(tx: &Transaction<'_>, shown: &Shown, reason: &str) -> Result<(), Stor
 }
 
 fn forget(tx: &Transaction<'_>, shown: &Shown) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM _next_tasks WHERE next_edit = ?1")?.execute([shown.edit])?;
+    tx.prepare_cached("UPDATE _outbox SET completes = NULL, next_edit = NULL WHERE next_edit = ?1")?
+        .execute([shown.edit])?;
     Ok(())
 }

@@ -12,7 +12,8 @@ use crate::model::{EditState, Method, Origin};
 use crate::store::edits::reason::{Reason, set_state};
 use crate::store::{StoreError, base, gate, rows};
 
-const DUE: &str = "SELECT edit_id, task_id FROM _next_tasks WHERE next_edit IS NULL ORDER BY edit_id";
+const DUE: &str =
+    "SELECT edit_id, completes FROM _outbox WHERE completes IS NOT NULL AND next_edit IS NULL ORDER BY edit_id";
 
 /// True when a completion has no next task yet.
 pub(crate) fn is_due(connection: &Connection) -> Result<bool, StoreError> {
@@ -34,7 +35,7 @@ pub(crate) fn make(tx: &Transaction<'_>) -> Result<(), StoreError> {
     gate::with_guards_off(tx, |tx| due.iter().try_for_each(|(edit, task)| make_next(tx, *edit, task)))
 }
 
-/// Makes the next task of one completion. A completion that makes no next task loses its row in `_next_tasks`.
+/// Makes the next task of one completion. A completion that makes no next task is no longer noted.
 fn make_next(tx: &Transaction<'_>, edit: i64, task: &str) -> Result<(), StoreError> {
     let made = match completion(tx, edit)? {
         Some(completion) => match next_of_task(tx, edit, task)? {
@@ -45,9 +46,9 @@ fn make_next(tx: &Transaction<'_>, edit: i64, task: &str) -> Result<(), StoreErr
     };
     match made {
         Some(next) => {
-            tx.prepare_cached("UPDATE _next_tasks SET next_edit = ?2 WHERE edit_id = ?1")?.execute((edit, next))?
+            tx.prepare_cached("UPDATE _outbox SET next_edit = ?2 WHERE edit_id = ?1")?.execute((edit, next))?
         }
-        None => tx.prepare_cached("DELETE FROM _next_tasks WHERE edit_id = ?1")?.execute([edit])?,
+        None => tx.prepare_cached("UPDATE _outbox SET completes = NULL WHERE edit_id = ?1")?.execute([edit])?,
     };
     Ok(())
 }
@@ -62,7 +63,8 @@ struct Completion {
 /// discarded the edit.
 fn completion(tx: &Connection, edit: i64) -> Result<Option<Completion>, StoreError> {
     let text = "SELECT origin, created_at FROM edits WHERE id = ?1
-                UNION ALL SELECT origin, created_at FROM _coalesced WHERE edit_id = ?1 LIMIT 1";
+                UNION ALL SELECT as_made ->> '$.origin', as_made ->> '$.created_at' FROM _outbox
+                WHERE edit_id = ?1 AND part_of IS NOT NULL LIMIT 1";
     let read = |row: &rusqlite::Row<'_>| Ok(Completion { origin: row.get(0)?, created_at: row.get(1)? });
     Ok(tx.prepare_cached(text)?.query_row([edit], read).optional()?)
 }
@@ -81,12 +83,11 @@ fn next_of_task(tx: &Connection, edit: i64, task: &str) -> Result<Option<NextTas
 /// True when a record has or had this id, here or on the server.
 fn is_used(tx: &Connection, id: &str) -> Result<bool, StoreError> {
     for kind in Kind::ALL {
-        if rows::load_row(tx, kind, id)?.is_some() {
+        if rows::load_row(tx, kind, id)?.is_some() || base::load(tx, kind, id)?.is_some() {
             return Ok(true);
         }
     }
-    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE record_id = ?1)
-                    OR EXISTS (SELECT 1 FROM _tombstones WHERE record_id = ?1)";
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE record_id = ?1)";
     Ok(tx.prepare_cached(text)?.query_row([id], |row| row.get(0))?)
 }
 

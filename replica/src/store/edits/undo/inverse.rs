@@ -156,7 +156,9 @@ fn next_task_phrase(
 fn note_undone(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), EditError> {
     gate::with_guards_off(tx, |tx| {
         if let Some(by) = by {
-            tx.execute("INSERT OR REPLACE INTO _undone (edit_id, by_edit) VALUES (?1, ?2)", (edit, by))?;
+            let note = "INSERT INTO _outbox (edit_id, undone_by) VALUES (?1, ?2)
+                        ON CONFLICT DO UPDATE SET undone_by = excluded.undone_by";
+            tx.prepare_cached(note)?.execute((edit, by))?;
         }
         Ok(())
     })
@@ -169,7 +171,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
         Method::Create => {
             let (mut fields, without) = restorable_fields(tx, kind, past.patch, &Fields::new())?;
             let free: bool = tx.query_row(
-                "SELECT NOT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)
+                "SELECT NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)
                     AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
                 (kind.as_str(), record),
                 |row| row.get(0),

@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hearth_contract::check::{Fields, Intent, check_field};
+use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
 use hearth_contract::record::complete;
-use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
@@ -13,6 +12,7 @@ use serde_json::Value;
 use super::candidate::Lost;
 use crate::model::Method;
 use crate::store::edits::settle;
+use crate::store::merge::holds;
 use crate::store::{StoreError, base, rows};
 
 /// Which edits are compared.
@@ -27,10 +27,10 @@ pub(super) enum Scope {
 }
 
 /// Entries of `edit_history` that no later edit has overwritten.
-const NOT_OVERWRITTEN: &str = "id NOT IN (SELECT edit_id FROM _overwritten)";
+const NOT_OVERWRITTEN: &str = "id NOT IN (SELECT edit_id FROM _outbox WHERE overwritten)";
 
 /// Entries of `edit_history` at an unknown position that no later edit has overwritten.
-const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FROM _overwritten)";
+const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FROM _outbox WHERE overwritten)";
 
 /// The compared edits that the server does not show.
 pub(super) struct LostEdits {
@@ -114,7 +114,7 @@ impl Comparison {
             edit.patch.shift_remove(name);
             let before = edit.base.shift_remove(name);
             let field = Fields::from_iter([(name.clone(), value.clone())]);
-            if server_version.is_some_and(|stored| shows(record.0, &stored.fields, &field)) {
+            if server_version.is_some_and(|stored| holds(record.0, &stored.fields, &field)) {
                 *overwriter = None;
             } else if let (Some(index), Some(before)) = (*overwriter, before) {
                 // Both edits are lost, so the base of the later edit becomes the value before the earlier edit.
@@ -133,12 +133,12 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits,
         Scope::Confirmed => (NOT_OVERWRITTEN, "edit_history"),
         Scope::UnknownPosition => (AT_UNKNOWN_POSITION, "edit_history"),
     };
-    let accepted = if scope == Scope::Acked { "s.rev IS NULL" } else { "0" };
+    let accepted = if scope == Scope::Acked { "e.state = 'sent' AND s.acked_rev IS NULL" } else { "0" };
     let text = format!(
         "SELECT id, kind, record_id, method, patch, base, {confirmed} FROM edit_history
          WHERE outcome IN ('confirmed', 'merged')
          UNION ALL
-         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits JOIN _acked s ON s.edit_id = id
+         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits e JOIN _outbox s ON s.edit_id = id WHERE e.state = 'sent'
          ORDER BY 1 DESC"
     );
     let mut comparison = Comparison::default();
@@ -181,8 +181,8 @@ pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(),
 
 /// Gives overwritten edits an unknown position when their records show one of their values again.
 pub(super) fn note_shown_again(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    for edit in split_by_visibility(tx, "id IN (SELECT edit_id FROM _overwritten)")?.0 {
-        tx.prepare_cached("DELETE FROM _overwritten WHERE edit_id = ?1")?.execute([edit])?;
+    for edit in split_by_visibility(tx, "id IN (SELECT edit_id FROM _outbox WHERE overwritten)")?.0 {
+        tx.prepare_cached("UPDATE _outbox SET overwritten = 0 WHERE edit_id = ?1")?.execute([edit])?;
     }
     Ok(())
 }
@@ -205,7 +205,7 @@ fn split_by_visibility(tx: &Transaction<'_>, condition: &str) -> Result<(Vec<i64
             Some(_) if is_create => true,
             Some(stored) => rows::parse_object(&row.get::<_, String>(4)?)?
                 .into_iter()
-                .any(|field| shows(kind, &stored.fields, &Fields::from_iter([field]))),
+                .any(|field| holds(kind, &stored.fields, &Fields::from_iter([field]))),
         };
         if shows_any { &mut visible } else { &mut overwritten }.push(lost.edit);
     }
@@ -214,13 +214,7 @@ fn split_by_visibility(tx: &Transaction<'_>, condition: &str) -> Result<(Vec<i64
 
 /// The server's version of an edit's record. None when the server has no record.
 fn server_version(tx: &Connection, lost: &Lost) -> Result<Option<rows::StoredRecord>, StoreError> {
-    let has_edits: bool = tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
-        .query_row((lost.kind.as_str(), &lost.record), |row| row.get(0))?;
-    if !has_edits {
-        return rows::load_row(tx, lost.kind, &lost.record);
-    }
-    Ok(base::load(tx, lost.kind, &lost.record)?.and_then(|(stored, is_deleted)| (!is_deleted).then_some(stored)))
+    Ok(base::load(tx, lost.kind, &lost.record)?.filter(|image| !image.deleted).map(|image| image.stored))
 }
 
 /// True when the server's version shows the effect of an edit.
@@ -228,7 +222,7 @@ fn shows_effect(method: Method, kind: Kind, patch: &Fields, server_version: Opti
     match (method, server_version) {
         (Method::Delete, stored) => stored.is_none(),
         (Method::Create, stored) => stored.is_some(),
-        (_, Some(stored)) => shows(kind, &stored.fields, patch),
+        (_, Some(stored)) => holds(kind, &stored.fields, patch),
         (_, None) => false,
     }
 }
@@ -244,19 +238,8 @@ pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result
             Some(record) => {
                 let mut record = record.clone();
                 complete(lost.kind, &mut record);
-                shows(lost.kind, &record, &rows::parse_object(&patch)?)
+                holds(lost.kind, &record, &rows::parse_object(&patch)?)
             }
             None => false,
         })
-}
-
-/// True when a record has these values. Values are normalized as the server stores values. Fields that the server computes
-/// prove nothing.
-fn shows(kind: Kind, record: &Fields, values: &Fields) -> bool {
-    values.iter().all(|(name, value)| match resource(kind).field(name) {
-        Some(field) if field.is_writable() => {
-            check_field(field, Intent::Patch, value).ok().as_ref() == record.get(name)
-        }
-        _ => true,
-    })
 }

@@ -1,27 +1,29 @@
 //! The end of a reconcile: accepted and confirmed edits are compared with the records that the server has now.
 
 use hearth_contract::formats::Timestamp;
-use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use super::candidate::{Lost, candidates};
 use super::compare::{self, LostEdits, Scope, find_lost};
-use super::offer::{Why, give_back, save_row_as_base};
+use super::offer::{Why, give_back};
 use crate::model::ReasonCode;
 use crate::store::edits::{acked, settle};
 use crate::store::{StoreError, base};
 
+/// SQL for the edits that the server has accepted at an unknown position.
+const ACCEPTED_SOMEWHERE: &str = "SELECT e.id, kind, record_id FROM edits e JOIN _outbox s ON s.edit_id = e.id
+     WHERE e.state = 'sent' AND s.acked_rev IS NULL";
+
 /// At the end of a reconcile: offers accepted edits at an unknown position again when the server does not hold them,
 /// and confirms the others. `restored`: true when they may belong to a discarded history.
 pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
-    let unknown: bool = tx.query_row("SELECT EXISTS (SELECT 1 FROM _acked WHERE rev IS NULL)", [], |row| row.get(0))?;
+    let unknown: bool = tx.query_row(&format!("SELECT EXISTS ({ACCEPTED_SOMEWHERE})"), [], |row| row.get(0))?;
     if !unknown {
         return Ok(());
     }
     let LostEdits { lost, overwritten } = find_lost(tx, Scope::Acked)?;
     give_back(tx, if restored { Why::Lost } else { Why::NoLongerShown }, &lost, &[])?;
-    let unknown = "SELECT e.id, kind, record_id FROM edits e JOIN _acked s ON s.edit_id = e.id WHERE s.rev IS NULL";
-    let held = candidates(tx, unknown, [])?;
+    let held = candidates(tx, ACCEPTED_SOMEWHERE, [])?;
     let edits: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
     settle::confirm(tx, &edits, now)?;
     for Lost { kind, record, .. } in &held {
@@ -37,11 +39,6 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result
         find_lost(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
     settle::mark_overwritten(tx, &overwritten)?;
     give_back(tx, Why::Lost, &[], &lost)?;
-    tx.execute(
-        "DELETE FROM _base WHERE deleted AND NOT EXISTS
-             (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)",
-        [],
-    )?;
     if fork.is_none() {
         // The remaining edits are compared now. Positions of the discarded history must not be used again.
         tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;
@@ -66,17 +63,4 @@ pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<()
     let edits: Vec<acked::Acked> = deletes.iter().map(|delete| (delete.edit, None)).collect();
     settle::confirm(tx, &edits, now)?;
     deletes.iter().try_for_each(|Lost { kind, record, .. }| base::rebase(tx, *kind, record))
-}
-
-/// Keeps the last version of a record that a restored server lost, until the end of the reconcile: edits of the record
-/// may be offered again then.
-pub(crate) fn keep_last_version(tx: &Transaction<'_>, kind: Kind, id: &str, as_of: i64) -> Result<(), StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE kind = ?1 AND record_id = ?2 AND method = 'update'
-                    AND outcome IN ('confirmed', 'merged') AND id NOT IN (SELECT edit_id FROM _overwritten))
-                AND EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored')";
-    if tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0))? {
-        save_row_as_base(tx, kind, id)?;
-        base::mark_deleted(tx, kind, id, as_of)?;
-    }
-    Ok(())
 }

@@ -6,9 +6,8 @@ use rusqlite::Transaction;
 use super::candidate::candidates;
 use super::compare::{self, Scope};
 use super::offer::{Why, give_back};
-use crate::model::OwnEvent;
 use crate::store::edits::outbox;
-use crate::store::{StoreError, unknown_revs};
+use crate::store::{StoreError, base};
 
 /// Forgets all revisions of the discarded history. Returns the number of records whose revision is now unknown. `whole`: true when the rows hold only the discarded history, up to `_sync.position`.
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
@@ -19,11 +18,8 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
     drop_preconditions(tx, fork)?;
     let fork = fork.unwrap_or(0);
     // The new history may contain these edits too. Only the server's present records can tell.
-    tx.execute("UPDATE _acked SET rev = NULL WHERE rev > ?1", [fork])?;
-    // A deleted record without edits has no row.
-    let edited = "EXISTS (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)";
-    tx.execute(&format!("UPDATE _base SET deleted = 0 WHERE deleted AND rev > ?1 AND {edited}"), [fork])?;
-    unknown_revs::forget_revs(tx, fork)
+    tx.execute("UPDATE _outbox SET acked_rev = NULL WHERE acked_rev > ?1", [fork])?;
+    base::forget_revs(tx, fork)
 }
 
 /// Called before all records are read again: marks the confirmed edits that were overwritten, because overwritten
@@ -41,8 +37,7 @@ fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Sto
          (SELECT idempotency_key FROM edits JOIN _outbox ON edit_id = id WHERE if_match > ?1)";
     if fork.is_none() {
         let text = format!(
-            "UPDATE _outbox SET given_up = 1, own_event = '{}', if_match = NULL WHERE NOT given_up AND edit_id IN ({carried})",
-            OwnEvent::MaybeApplied
+            "UPDATE _outbox SET given_up = 1, maybe_applied = 1, if_match = NULL WHERE NOT given_up AND edit_id IN ({carried})"
         );
         tx.execute(&text, [0])?;
         return Ok(());

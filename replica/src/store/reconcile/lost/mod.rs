@@ -11,7 +11,7 @@ mod forget;
 mod notice;
 mod offer;
 
-pub(super) use self::end::{confirm_deletes, keep_last_version, offer_accepted, offer_confirmed};
+pub(super) use self::end::{confirm_deletes, offer_accepted, offer_confirmed};
 pub(crate) use self::forget::note_overwritten;
 pub(super) use self::forget::{forget, offer_after_fork};
 pub(in crate::store) use self::notice::{Passed, acked_and_seen, end_deletes, forget_skipped, notice};

@@ -11,17 +11,17 @@ use super::candidate::{Lost, candidates};
 use super::compare::is_shown_by;
 use super::offer::{Why, give_back};
 use crate::store::edits::settle;
-use crate::store::{StoreError, mirror};
+use crate::store::{StoreError, base};
 
 /// Forgets the positions of accepted edits that the feed may have skipped, because the feed resumed at an unknown
 /// position. At the end of the reconcile, the records show whether the server has the edits. `known`: edits that the
 /// feed has shown.
 pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
-    let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
-         WHERE s.rev > ?1 AND s.rev <= ?2";
+    let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
+         WHERE s.acked_rev > ?1 AND s.acked_rev <= ?2";
     for Lost { edit, .. } in candidates(tx, accepted, [from, to])? {
         if !known.contains(&edit) {
-            tx.prepare_cached("UPDATE _acked SET rev = NULL WHERE edit_id = ?1")?.execute([edit])?;
+            tx.prepare_cached("UPDATE _outbox SET acked_rev = NULL WHERE edit_id = ?1")?.execute([edit])?;
         }
     }
     Ok(())
@@ -30,21 +30,20 @@ pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &H
 /// Accepted edits that the feed has shown although the rows are behind. A reconcile that restarts before its end has
 /// such edits.
 pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
-    let text = "SELECT s.edit_id FROM _acked s JOIN edits e ON e.id = s.edit_id
+    let text = "SELECT s.edit_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
                     LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
-                    LEFT JOIN _tombstones t ON t.kind = e.kind AND t.record_id = e.record_id
-                WHERE t.rev >= s.rev OR (e.method <> 'delete' AND i.rev >= s.rev)";
+                WHERE e.state = 'sent' AND i.rev >= s.acked_rev AND (i.deleted OR e.method <> 'delete')";
     Ok(tx.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Adds tombstones for deletes that the server accepted up to a position. A backfill does not show records that were
+/// Notes deletes that the server accepted up to a position. A backfill does not show records that were
 /// created and deleted during the backfill (contract 9.2).
 pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
-        "INSERT INTO _tombstones (kind, record_id, rev)
-         SELECT kind, record_id, max(s.rev) FROM _acked s JOIN edits e ON e.id = s.edit_id
+        "INSERT INTO _base (kind, record_id, rev, fields, deleted)
+         SELECT kind, record_id, max(s.acked_rev), '{}', 1 FROM _outbox s JOIN edits e ON e.id = s.edit_id
              LEFT JOIN _base i USING (kind, record_id)
-         WHERE e.method = 'delete' AND s.rev <= ?1 AND coalesce(i.deleted, 1) GROUP BY kind, record_id
+         WHERE e.method = 'delete' AND s.acked_rev <= ?1 AND coalesce(i.deleted, 1) GROUP BY kind, record_id
          ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
     )?
     .execute([position])?;
@@ -73,8 +72,8 @@ pub(in crate::store) fn notice(
     seen: &HashSet<i64>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let text = "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id
-         WHERE s.rev <= ?1 AND (?2 OR s.rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
+    let text = "SELECT e.id, kind, record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
+         WHERE s.acked_rev <= ?1 AND (?2 OR s.acked_rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
     let (mut discarded, mut no_longer_shown) = (Vec::new(), Vec::new());
     for edit in candidates(tx, text, (passed.position, passed.whole, passed.before))? {
         if seen.contains(&edit.edit) {
@@ -114,7 +113,7 @@ enum Trace {
 
 fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -> Result<Trace, StoreError> {
     let (rev, is_delete): (i64, bool) = tx.query_row(
-        "SELECT s.rev, e.method = 'delete' FROM _acked s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
+        "SELECT s.acked_rev, e.method = 'delete' FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
         [edit.edit],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
@@ -122,15 +121,14 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
     if is_delete {
         // A record that was never shown here, or is known to be deleted, has no delete event to come.
         let ended: bool = tx.query_row(
-            "SELECT EXISTS (SELECT 1 FROM _tombstones WHERE kind = ?1 AND record_id = ?2)
-                 OR NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)",
+            "SELECT NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)",
             (edit.kind.as_str(), &edit.record),
             |row| row.get(0),
         )?;
         return Ok(if ended { Trace::Shown } else { Trace::Discarded });
     }
     if rev <= passed.before {
-        let stands_before = mirror::newest(tx, edit.kind, &edit.record)? < Some(rev);
+        let stands_before = base::newest_rev(tx, edit.kind, &edit.record)? < Some(rev);
         return Ok(if stands_before { Trace::NoLongerShown } else { Trace::Shown });
     }
     match events.iter().find(|event| event.id == rev && event.resource_id.to_string() == edit.record) {
@@ -150,8 +148,7 @@ fn is_deleted_since(tx: &Transaction<'_>, Lost { edit, kind, record }: &Lost) ->
 /// head, so the head belongs to another history. `accepted`: the edits that were accepted before the server reported
 /// the head.
 pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) -> Result<(), StoreError> {
-    let above =
-        "SELECT e.id, kind, record_id FROM _acked s JOIN edits e ON e.id = s.edit_id WHERE s.rev > ?1 ORDER BY e.id";
+    let above = "SELECT e.id, kind, record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE s.acked_rev > ?1 ORDER BY e.id";
     let mut sent = candidates(tx, above, [head])?;
     sent.retain(|lost| accepted.contains(&lost.edit));
     give_back(tx, Why::Lost, &sent, &[])
@@ -159,6 +156,6 @@ pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) ->
 
 /// The edits that the server has accepted and the feed has not shown.
 pub(crate) fn acked_edits(connection: &Connection) -> Result<Vec<i64>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT edit_id FROM _acked")?;
+    let mut statement = connection.prepare_cached("SELECT id FROM edits WHERE state = 'sent'")?;
     Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }

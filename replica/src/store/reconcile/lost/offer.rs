@@ -1,13 +1,12 @@
 //! Lost edits wait for a person again. Must not decide which edits are lost.
 
-use hearth_contract::schema::Kind;
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::Transaction;
 
 use super::candidate::Lost;
 use crate::model::{LogLevel, Method, ReasonCode};
 use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{normalize, outbox};
-use crate::store::{StoreError, base, log, rows, unknown_revs};
+use crate::store::{StoreError, base, log};
 
 /// How certain the loss of an edit is.
 #[derive(Debug, Clone, Copy)]
@@ -53,10 +52,8 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
     for Lost { edit, .. } in sent {
         // A retry is a new request: the old one may name a revision of the discarded history.
         outbox::forget_request(tx, *edit)?;
-        tx.execute("DELETE FROM _acked WHERE edit_id = ?1", [edit])?;
     }
-    for Lost { edit, kind, record } in settled {
-        save_row_as_base(tx, *kind, record)?;
+    for Lost { edit, .. } in settled {
         tx.execute(
             "INSERT INTO edits (id, kind, record_id, method, patch, base, attempts, origin, created_at)
              SELECT id, kind, record_id, method, patch, base, attempts, origin, created_at FROM edit_history WHERE id = ?1",
@@ -70,13 +67,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
             tx.query_row("UPDATE edits SET problem = NULL WHERE id = ?1 RETURNING method", [edit], |row| row.get(0))?;
         if method == Method::Create {
             // The server does not have the record at all.
-            for table in ["_base", "_tombstones"] {
-                tx.execute(
-                    &format!("DELETE FROM {table} WHERE kind = ?1 AND record_id = ?2"),
-                    (kind.as_str(), record),
-                )?;
-            }
-            unknown_revs::note_not_on_server(tx, *kind, record)?;
+            base::forget_record(tx, *kind, record)?;
         }
     }
     for Lost { edit, kind, record } in sent.iter().chain(settled) {
@@ -88,17 +79,4 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
         log(tx, LogLevel::Warning, &why.log_line(count))?;
     }
     Ok(())
-}
-
-/// Saves the row of a record as its base image, before edits are laid over it.
-pub(super) fn save_row_as_base(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<(), StoreError> {
-    let has: Option<i64> = tx
-        .query_row("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), record), |row| row.get(0))
-        .optional()?;
-    match rows::load_row(tx, kind, record)? {
-        Some(stored) if has.is_none() && unknown_revs::is_on_server(tx, kind, record)? => {
-            base::save(tx, kind, record, &stored)
-        }
-        _ => Ok(()),
-    }
 }

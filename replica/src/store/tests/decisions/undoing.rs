@@ -167,7 +167,7 @@ fn superseded_undo_keeps_change() {
         scene.outcomes(),
         [(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded), (3, EditOutcome::Confirmed)]
     );
-    assert_eq!(scene.one("SELECT count(*) FROM _undone"), "0");
+    assert_eq!(scene.one("SELECT count(undone_by) FROM _outbox"), "0");
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(!refused.contains("undone already"), "{refused}");
 }

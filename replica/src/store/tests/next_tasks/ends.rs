@@ -19,7 +19,7 @@ fn server_next_replaces_ours_without_a_word() {
         (scene.outcomes(), scene.states()),
         (vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded)], vec![])
     );
-    assert_eq!(scene.row("SELECT (SELECT count(*) FROM _next_tasks), (SELECT count(*) FROM _base)"), json!([0, 0]));
+    assert_eq!(scene.one("SELECT count(*) FROM _outbox WHERE completes IS NOT NULL"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM sync_log WHERE level = 'warning'"), "0");
 }
 
@@ -137,7 +137,10 @@ fn undone_completion_takes_next_along() {
     let said = undo::undo(&mut scene.db, Origin::Tui, None, at(0)).unwrap().sentence;
     assert_eq!(said, "“Filter”: the change is taken back, with the next task that follows it; it was never sent");
     assert_eq!(scene.column("SELECT status FROM tasks"), json!(["open"]));
-    assert_eq!(scene.row("SELECT (SELECT count(*) FROM edits), (SELECT count(*) FROM _next_tasks)"), json!([0, 0]));
+    assert_eq!(
+        scene.row("SELECT (SELECT count(*) FROM edits), (SELECT count(*) FROM _outbox WHERE completes IS NOT NULL)"),
+        json!([0, 0])
+    );
     // Done again, it has a next task again: nobody else ever saw the id.
     undo::undo(&mut scene.db, Origin::Tui, Some(1), at(0)).unwrap();
     assert_eq!(scene.next_task()[0], "Filter");
@@ -163,7 +166,7 @@ fn reconcile_settles_next_tasks() {
         let mut events = vec![monthly(6, "done")];
         events.extend(made.then(|| of_series(7, &next(), "open", "2026-02-28")));
         scene.hear(events);
-        assert_eq!(scene.one("SELECT count(*) FROM _next_tasks"), if made { "0" } else { "1" });
+        assert_eq!(scene.one("SELECT count(*) FROM _outbox WHERE completes IS NOT NULL"), if made { "0" } else { "1" });
         reconcile::finish(&mut scene.db, at(0)).unwrap();
         let shown = json!(["Filter", "open", "2026-02-28", "2026-01-31", 7]);
         assert_eq!(scene.next_task(), if made { shown } else { Value::Null });

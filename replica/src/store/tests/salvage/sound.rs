@@ -67,7 +67,7 @@ fn rebuild_keeps_pending_restore() {
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
     assert_eq!((begun.step, begun.since, begun.question), (ReconcileStep::Property, None, None));
-    assert_eq!(scene.row("SELECT cursor, replaying FROM _sync"), json!(["r", 0]));
+    assert_eq!(scene.one("SELECT cursor FROM _sync"), "r");
     // The older copy has neither record.
     for kind in [Kind::Task, Kind::Room] {
         assert_eq!(scene.sweeps(kind, &[], 3), SweepOutcome::Done);
@@ -93,7 +93,7 @@ fn rebuild_detects_restored_server() {
         scene.is_at_present(7);
         assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
         if is_damaged {
-            scene.does("DROP TABLE _tombstones");
+            scene.does("DROP TABLE _listed");
         }
         assert_eq!(wreck.rebuilt().kept_as.is_some(), is_damaged);
         let scene = &mut wreck.scene;
@@ -103,8 +103,8 @@ fn rebuild_detects_restored_server() {
         scene.is_at_present(head);
         let begun = reconcile::load(&scene.db).unwrap().expect("a reconcile");
         assert_eq!((begun.step, begun.since), (ReconcileStep::Property, None), "{is_damaged} {head}");
-        let begun = "SELECT cause, _sync.cursor, replaying FROM _reconcile JOIN _sync";
-        assert_eq!(scene.row(begun), json!(["restored", format!("c{head}"), 0]));
+        let begun = "SELECT cause, _sync.cursor FROM _reconcile JOIN _sync";
+        assert_eq!(scene.row(begun), json!(["restored", format!("c{head}")]));
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
             assert_eq!(scene.sweeps(kind, ids, head), SweepOutcome::Done);
         }
@@ -136,7 +136,7 @@ fn rebuild_asks_before_many_deletes() {
     let scene = &mut wreck.scene;
     scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })), task(159)]);
     scene.is_at_present(200);
-    assert_eq!(scene.row("SELECT cause, replaying, backfilled FROM _reconcile JOIN _sync"), json!(["asked", 0, 1]));
+    assert_eq!(scene.row("SELECT cause, backfilled FROM _reconcile JOIN _sync"), json!(["asked", 0]));
     assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
     let there = uuid::Uuid::from_u128(159).to_string();
     let swept = scene.sweeps(Kind::Task, &[(there.as_str(), 159)], 200);
@@ -150,13 +150,13 @@ fn rebuild_drops_unknown_cursor() {
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
     gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
     wreck.rebuilt();
-    let stands = "SELECT _sync.cursor, replaying, cause, tail_position FROM _sync JOIN _reconcile";
-    assert_eq!(wreck.scene.row(stands), json!([null, 0, "restored", null]));
+    let stands = "SELECT _sync.cursor, cause, tail_position FROM _sync JOIN _reconcile";
+    assert_eq!(wreck.scene.row(stands), json!([null, "restored", null]));
 }
 
 #[test]
 fn dropped_table_is_damage() {
-    for table in ["_tombstones", "search", "_schema", "_gate", "_migrations"] {
+    for table in ["_listed", "search", "_gate", "_migrations"] {
         let wreck = Wreck::new();
         wreck.scene.does(&format!("DROP TABLE {table}"));
         let refused = open::read_write(&wreck.db).unwrap_err();

@@ -90,11 +90,12 @@ fn reason_code_of_blocked_edit_is_dependency() {
     scene.send(1);
     scene.answer(1, rejected());
     scene.plan();
-    let blocked = "SELECT state, reason_code, by_edit FROM edits JOIN _blocked ON edit_id = id";
+    let blocked =
+        "SELECT state, reason_code, blocked_by FROM edits JOIN _outbox ON edit_id = id WHERE blocked_by IS NOT NULL";
     assert_eq!(scene.row(blocked), json!(["blocked", "depends_on_another", 1]));
     crate::store::edits::decide::retry(&mut scene.db, 1).unwrap();
     assert_eq!(
-        scene.one("SELECT count(reason_code) + count(reason) + (SELECT count(*) FROM _blocked) FROM edits"),
+        scene.one("SELECT count(reason_code) + count(reason) + (SELECT count(blocked_by) FROM _outbox) FROM edits"),
         "0"
     );
 }

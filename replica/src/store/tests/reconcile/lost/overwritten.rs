@@ -205,5 +205,5 @@ fn recreated_record_is_not_deleted() {
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
     scene.is_at_present(20);
     scene.finishes();
-    assert_eq!(scene.row("SELECT name, (SELECT count(*) FROM _tombstones) FROM vehicles"), json!(["Car", 0]));
+    assert_eq!(scene.row("SELECT name, (SELECT count(*) FROM _base WHERE deleted) FROM vehicles"), json!(["Car", 0]));
 }

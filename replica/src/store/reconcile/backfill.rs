@@ -1,5 +1,6 @@
-//! The replay: reads the whole feed again over existing rows, after a rebuild. Records that the replay does not show
-//! are deleted. Must not touch records that the server never had.
+//! The end of a backfill: the feed has shown every record that the server has. A base image at an unknown revision is then of a
+//! record that the server does not have: a rebuild reads the feed from the beginning with such images. Must not touch records
+//! that the server never had.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
@@ -9,9 +10,9 @@ use crate::model::{LogLevel, Method, ReconcileCause};
 use crate::store::edits::settle;
 use crate::store::reconcile::sweep::is_mass_delete;
 use crate::store::reconcile::{listing, sentences};
-use crate::store::{StoreError, base, log, rows, unknown_revs};
+use crate::store::{StoreError, base, log};
 
-/// Ends the replay at the head, and deletes the records that the replay did not show. Nothing is deleted when a
+/// Ends the backfill at the head, and deletes the known records that it did not show. Nothing is deleted when a
 /// reconcile is needed; then the result is the cause of the reconcile. A reconcile is needed when a confirmed edit
 /// belongs to another history, or when a person must agree to a mass delete. `cursor`: the feed continues from this
 /// cursor.
@@ -21,9 +22,11 @@ pub(crate) fn finish(
     cursor: Option<&str>,
     now: Timestamp,
 ) -> Result<Option<ReconcileCause>, StoreError> {
-    let (replaying, before): (bool, Option<String>) =
-        tx.query_row("SELECT replaying, cursor FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if !replaying {
+    let (is_done, before): (bool, Option<String>) =
+        tx.query_row("SELECT backfilled OR EXISTS (SELECT 1 FROM _reconcile), cursor FROM _sync", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    if is_done {
         return Ok(None);
     }
     if let (Some(resume), true) = (cursor.map(str::to_owned).or(before), is_another_history(tx, head)?) {
@@ -40,21 +43,19 @@ pub(crate) fn finish(
     }
     let gone = all.iter().filter(|record| record.is_lost()).count();
     for Missing { kind, id, last } in all {
-        tx.execute("INSERT INTO _tombstones VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", (kind.as_str(), &id, head))?;
-        if last.is_some() {
-            base::mark_deleted(tx, kind, &id, head)?;
-            settle::record_is_deleted(tx, kind, &id, head, now)?;
-        } else {
-            rows::delete_row(tx, kind, &id)?;
+        base::mark_deleted(tx, kind, &id, head)?;
+        match last {
+            Some(_) => settle::record_is_deleted(tx, kind, &id, head, now)?,
+            None => base::rebase(tx, kind, &id)?,
         }
     }
-    unknown_revs::clear_known(tx)?;
-    tx.execute("UPDATE _sync SET replaying = 0", [])?;
-    log(tx, LogLevel::Info, &sentences::rebuild_done(i64::try_from(gone).unwrap_or(i64::MAX)))?;
+    if gone > 0 {
+        log(tx, LogLevel::Info, &sentences::backfill_done(i64::try_from(gone).unwrap_or(i64::MAX)))?;
+    }
     Ok(None)
 }
 
-/// A record of the database that the replay did not show.
+/// A known record that the backfill did not show.
 struct Missing {
     kind: Kind,
     id: String,
@@ -70,34 +71,27 @@ impl Missing {
 }
 
 fn missing(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Missing>, StoreError> {
-    let mut statement = tx.prepare(&format!(
-        "SELECT id, (SELECT method FROM edits e WHERE e.kind = ?1 AND e.record_id = missing.id ORDER BY e.id DESC LIMIT 1)
-         FROM ({}) AS missing",
-        unknown_revs::still_unknown(kind)
-    ))?;
+    let mut statement = tx.prepare(
+        "SELECT record_id, (SELECT method FROM edits e
+                            WHERE e.kind = ?1 AND e.record_id = i.record_id ORDER BY e.id DESC LIMIT 1)
+         FROM _base i WHERE kind = ?1 AND rev IS NULL AND NOT deleted",
+    )?;
     let found = statement.query_map([kind.as_str()], |row| Ok(Missing { kind, id: row.get(0)?, last: row.get(1)? }))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// True when a confirmed edit belongs to another history than the server's: the edit's position is after the head, or
 /// the record's revision is lower than the edit's position. Only a restored server shows such an edit. The server
-/// cannot report the restore, because the replay began without a cursor.
+/// cannot report the restore, because the backfill began without a cursor.
 fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreError> {
     let confirmed = "FROM edit_history h WHERE h.outcome IN ('confirmed', 'merged')";
     let beyond = format!("SELECT EXISTS (SELECT 1 {confirmed} AND h.rev > ?1)");
     if tx.query_row(&beyond, [head], |row| row.get(0))? {
         return Ok(true);
     }
-    for kind in Kind::ALL {
-        let before = format!(
-            "SELECT EXISTS (SELECT 1 {confirmed} AND h.kind = ?1 AND h.rev > (
-                 SELECT coalesce(i.rev, r.rev) FROM {} r
-                     LEFT JOIN _base i ON i.kind = ?1 AND i.record_id = r.id WHERE r.id = h.record_id))",
-            kind.collection()
-        );
-        if tx.query_row(&before, [kind.as_str()], |row| row.get(0))? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let before = format!(
+        "SELECT EXISTS (SELECT 1 {confirmed} AND h.rev > (
+             SELECT i.rev FROM _base i WHERE i.kind = h.kind AND i.record_id = h.record_id AND NOT i.deleted))"
+    );
+    Ok(tx.query_row(&before, [], |row| row.get(0))?)
 }
