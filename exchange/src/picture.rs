@@ -5,7 +5,8 @@ use std::io::{BufRead, Seek};
 
 use hearth_contract::media::MediaType;
 use image::codecs::jpeg::JpegEncoder;
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
+use image::imageops::overlay;
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage, Rgba, RgbaImage};
 
 /// Pixels of a picture, at most (contract 21).
 const PIXELS_MAX: u64 = 50_000_000;
@@ -68,20 +69,16 @@ fn shrink(bytes: impl BufRead + Seek, format: ImageFormat, width: u32) -> Result
 
 /// The picture on a white ground: JPEG knows no transparent pixels.
 fn on_white(picture: &DynamicImage) -> RgbImage {
-    let pixels = picture.to_rgba8();
-    RgbImage::from_fn(pixels.width(), pixels.height(), |x, y| {
-        let [red, green, blue, alpha] = pixels.get_pixel(x, y).0;
-        let blend = |part: u8| {
-            let (part, alpha) = (u32::from(part), u32::from(alpha));
-            ((part * alpha + 255 * (255 - alpha)) / 255) as u8
-        };
-        Rgb([blend(red), blend(green), blend(blue)])
-    })
+    let mut ground = RgbaImage::from_pixel(picture.width(), picture.height(), Rgba([255; 4]));
+    overlay(&mut ground, picture, 0, 0);
+    DynamicImage::from(ground).into_rgb8()
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Cursor;
+
+    use image::Rgb;
 
     use super::*;
 

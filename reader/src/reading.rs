@@ -3,6 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Bytes of a reading as JSON, at most: 2 MB of text, the places of some thousand words, and room for signs that JSON escapes. A reading
+/// is bounded by its words before, so this stops a broken program only.
+pub const JSON_BYTES_MAX: usize = 5 << 20;
+
 /// All that was read in one file. The process `read-file` writes it as JSON to its standard output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
@@ -28,6 +32,9 @@ pub struct Reading {
     /// The beginning of `rest`, at most [`MORE_BYTES_MAX`] bytes.
     #[serde(default)]
     pub more: String,
+    /// The file has more text than is read. What comes after the first words is left out.
+    #[serde(default)]
+    pub is_cut: bool,
 }
 
 /// Bytes of `more` of a [`Reading`]: more than an index takes of a text.
@@ -172,6 +179,23 @@ pub struct Position {
     pub quantity: Option<String>,
     /// The trade item number, when stated.
     pub gtin: Option<String>,
+}
+
+impl Reading {
+    /// Whether all text of the file was read: no page and no words were left out.
+    pub fn is_complete(&self) -> bool {
+        self.unread_pages == 0 && !self.is_cut
+    }
+
+    /// The bits of the perceptual hash. None: the file is no picture.
+    pub fn look_bits(&self) -> Option<u64> {
+        u64::from_str_radix(self.look.as_deref()?, 16).ok()
+    }
+}
+
+/// In how many of 64 bits two perceptual hashes differ. Pictures with few such bits look alike.
+pub fn look_distance(a: u64, b: u64) -> u32 {
+    (a ^ b).count_ones()
 }
 
 impl Area {

@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use hearth_reader::look::{DETECT_FILE, distance};
-use hearth_reader::reading::{CodeFormat, Reading, TextSource, Turn};
+use hearth_reader::reading::{CodeFormat, Reading, TextSource, Turn, look_distance};
 use hearth_tests::process::{command, program};
 use serde_json::Value;
 
 /// The small set of pictures with what a person reads in them.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/reader");
+/// One of the files of the models.
+const DETECT_FILE: &str = "det.onnx";
 /// Of all words of the small set, at least.
 const WORDS_MIN: f64 = 0.97;
 /// Damaged copies of each file.
@@ -105,7 +106,7 @@ fn without_models_codes_and_stored_texts_are_read() {
     let gtin = codes.codes.iter().find(|code| code.format == CodeFormat::Gtin).unwrap();
     assert!(gtin.text == "4006381333931" && gtin.proved && gtin.area.w > 0.2, "{gtin:?}");
     let plate = read(&fixture("plate-bosch.jpg"), none).unwrap();
-    assert!(distance(&plate.look.unwrap(), &codes.look.unwrap()).unwrap() > 10);
+    assert!(look_distance(plate.look_bits().unwrap(), codes.look_bits().unwrap()) > 10);
 
     let invoice = read(&fixture("invoice.pdf"), none).unwrap();
     assert_eq!(invoice.text_source, TextSource::Stored);

@@ -20,7 +20,7 @@ pub(super) struct Amount {
     pub(super) to: usize,
     /// Whether decimals were written.
     pub(super) form: Form,
-    /// Whether a letter was taken for a digit, or a space was left out.
+    /// Whether it was read badly: a letter was taken for a digit, a space was left out, or a zero stands before other digits.
     pub(super) repaired: bool,
     /// The currency beside it.
     pub(super) currency: Option<Currency>,
@@ -207,6 +207,8 @@ fn value(text: &str) -> Option<(i64, bool, bool)> {
         _ => return None,
     };
     let digits = whole_digits(whole, decimals.is_none())?;
+    // Sums are not printed so; another digit was taken for a zero.
+    repaired |= whole.len() > 1 && whole.starts_with('0');
     let cents: i64 = format!("{digits}{}", decimals.unwrap_or("00")).parse().ok()?;
     Some((cents, decimals.is_some(), repaired))
 }

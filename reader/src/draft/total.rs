@@ -155,8 +155,11 @@ fn choose(candidates: BTreeMap<i64, Candidate>, named: bool, paid: &[i64], sums:
         || order[1..].iter().any(|other| contradicts(best, other));
     let weak = best.best() < Some(Proof::Paid) && !named;
     let well_read = best.sum.amount.form != Form::Bare && !best.sum.amount.repaired;
+    // The same digits are misread in the same way at each place, so a badly read sum needs an equation of other sums.
+    let repeated =
+        best.sum.amount.repaired && best.best().is_some_and(|proof| matches!(proof, Proof::Twice | Proof::Paid));
     let confidence = match &proof {
-        Some(_) if !doubtful && !weak => Confidence::Certain,
+        Some(_) if !doubtful && !weak && !repeated => Confidence::Certain,
         Some(_) => Confidence::Likely,
         None if named && well_read && !doubtful && !best.part => Confidence::Likely,
         None => Confidence::Guess,

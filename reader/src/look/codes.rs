@@ -8,7 +8,9 @@ use image::{GrayImage, RgbImage};
 use rxing::helpers::detect_multiple_in_luma_with_hints;
 use rxing::{BarcodeFormat, DecodeHints, RXingResult};
 
-use super::picture;
+use super::gtin::{has_check_digit, widened};
+use super::turned::Turned;
+use super::{bars, picture};
 use crate::reading::{Area, Code, CodeFormat};
 
 /// The longer side of the picture, in pixels, at most. Other sizes are parts of it.
@@ -17,6 +19,9 @@ const SIDE_MAX: u32 = 1600;
 const SIZES: [f32; 2] = [1.0, 0.6];
 /// The sizes that are tried while nothing is sure. A code that fills the picture is found at a small size, a tiny one at a large.
 const MORE_SIZES: [f32; 4] = [1.5, 0.8, 0.4, 0.25];
+/// Bars are read up to about 15 degrees askew, also when they stand on their side. These angles, in degrees, are tried while nothing
+/// was found.
+const ANGLES: [f32; 2] = [30.0, 60.0];
 /// A number in lines that so many sizes agree on is proved; its check digit alone is wrong once in ten misreadings.
 const PROVING: usize = 2;
 /// Short numbers are misread more often.
@@ -25,8 +30,6 @@ const PROVING_SHORT: usize = 3;
 const CODES_MAX: usize = 32;
 /// Bytes of the text of a code, at most. A QR code has at most 2,953.
 const TEXT_MAX: usize = 4096;
-/// A code of lines is drawn so high, as a part of its length.
-const LINEAR_HEIGHT: f32 = 0.3;
 /// The points of a matrix code are inside of it. Its area is larger by this part on each side.
 const MATRIX_MARGIN: f32 = 0.15;
 
@@ -72,6 +75,12 @@ pub(super) fn codes(picture: &RgbImage, page: usize) -> Vec<Code> {
         }
         add(&mut found, &gray, size, page);
     }
+    for angle in ANGLES {
+        if found.iter().any(|found| found.strength != Strength::Weak || found.count >= PROVING) {
+            break;
+        }
+        add_turned(&mut found, &gray, angle, page);
+    }
     found.retain(|found| found.strength != Strength::Weak || found.count >= PROVING);
     without_rivals(found).into_iter().map(Found::judged).take(CODES_MAX).collect()
 }
@@ -113,28 +122,57 @@ fn touch(a: Area, b: Area) -> bool {
 fn add(found: &mut Vec<Found>, gray: &GrayImage, size: f32, page: usize) {
     let side = |length: u32| ((length as f32 * size) as u32).max(1);
     let (width, height) = (side(gray.width()), side(gray.height()));
-    let gray =
+    let sized =
         if size < 1.0 { thumbnail(gray, width, height) } else { resize(gray, width, height, FilterType::Triangle) };
+    let scale = (gray.width() as f32 / width as f32, gray.height() as f32 / height as f32);
+    add_read(found, gray, &read(sized), page, |(x, y)| (x * scale.0, y * scale.1));
+}
+
+/// Adds what is found in the picture after it was turned by an angle in degrees.
+fn add_turned(found: &mut Vec<Found>, gray: &GrayImage, angle: f32, page: usize) {
+    let mut turned = Turned::of(gray, angle.to_radians());
+    let codes = read(std::mem::take(&mut turned.picture));
+    add_read(found, gray, &codes, page, |point| turned.back(point));
+}
+
+/// What the library reads in a picture.
+fn read(gray: GrayImage) -> Vec<RXingResult> {
+    let (width, height) = gray.dimensions();
     // The library is given pictures by strangers: a fault in it must not cost the text.
     let read = std::panic::catch_unwind(move || {
         let mut hints = DecodeHints { TryHarder: Some(true), AlsoInverted: Some(true), ..DecodeHints::default() };
         hints.PossibleFormats = Some(HashSet::from(FORMATS));
         detect_multiple_in_luma_with_hints(gray.into_raw(), width, height, &mut hints).unwrap_or_default()
     });
+    read.unwrap_or_default()
+}
+
+/// Adds what the library has read. `back`: the pixel of `gray` that a point of the library stands for.
+fn add_read(
+    found: &mut Vec<Found>,
+    gray: &GrayImage,
+    read: &[RXingResult],
+    page: usize,
+    back: impl Fn((f32, f32)) -> (f32, f32),
+) {
     let mut seen = HashSet::new();
-    for (code, strength) in read.unwrap_or_default().iter().filter_map(|read| code(read, page, (width, height))) {
+    for (read, (mut code, strength)) in read.iter().filter_map(|read| Some((read, code(read, page)?))) {
         if !seen.insert(code.text.clone()) {
             continue;
         }
         match found.iter_mut().find(|known| known.code.text == code.text && known.code.format == code.format) {
             Some(known) => known.count += 1,
-            None => found.push(Found { code, strength, count: 1 }),
+            None => {
+                let points: Vec<_> = read.getPoints().iter().map(|point| back((point.x, point.y))).collect();
+                code.area = area(gray, read.getBarcodeFormat(), &points);
+                found.push(Found { code, strength, count: 1 });
+            }
         }
     }
 }
 
-/// The code, and how much its reading proves. None: a format that is not asked for, or a wrong check digit.
-fn code(read: &RXingResult, page: usize, size: (u32, u32)) -> Option<(Code, Strength)> {
+/// The code without its area, and how much its reading proves. None: a format that is not asked for, or a wrong check digit.
+fn code(read: &RXingResult, page: usize) -> Option<(Code, Strength)> {
     let text = read.getText().trim();
     let (format, text, strength) = match read.getBarcodeFormat() {
         BarcodeFormat::EAN_13 => (CodeFormat::Gtin, text.to_owned(), Strength::Digit),
@@ -152,64 +190,22 @@ fn code(read: &RXingResult, page: usize, size: (u32, u32)) -> Option<(Code, Stre
         _ => true,
     };
     let proved = !matches!(read.getBarcodeFormat(), BarcodeFormat::CODE_39 | BarcodeFormat::ITF);
-    let area = area(read, size);
+    let area = Area::default();
     let is_text = !text.is_empty() && text.len() <= TEXT_MAX;
     (is_right && is_text).then_some((Code { format, text, page, area, proved }, strength))
 }
 
-/// Whether the last digit is the check digit of a GTIN: digits times 3 and 1 in turns give a multiple of 10.
-fn has_check_digit(digits: &str) -> bool {
-    let values = digits.bytes().rev().enumerate().map(|(index, digit)| {
-        let weight = if index % 2 == 0 { 1 } else { 3 };
-        u32::from(digit.wrapping_sub(b'0')) * weight
-    });
-    digits.bytes().all(|digit| digit.is_ascii_digit()) && values.sum::<u32>() % 10 == 0
-}
-
-/// The 12 digits of a UPC-E code, by the rule of GS1.
-fn widened(text: &str) -> Option<String> {
-    let digits = text.as_bytes();
-    if digits.len() != 8 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let (system, body, check) = (&text[..1], &text[1..7], &text[7..]);
-    Some(match &body[5..] {
-        last @ ("0" | "1" | "2") => format!("{system}{}{last}0000{}{check}", &body[..2], &body[2..5]),
-        "3" => format!("{system}{}00000{}{check}", &body[..3], &body[3..5]),
-        "4" => format!("{system}{}00000{}{check}", &body[..4], &body[4..5]),
-        last => format!("{system}{}0000{last}{check}", &body[..5]),
-    })
-}
-
-/// The area of a code, from the points that the library found in it.
-fn area(read: &RXingResult, (width, height): (u32, u32)) -> Area {
-    let (width, height) = (width as f32, height as f32);
-    let points: Vec<(f32, f32)> = read.getPoints().iter().map(|point| (point.x, point.y)).collect();
+/// The area of a code, from the points that the library found in it, in pixels of `gray`.
+fn area(gray: &GrayImage, format: &BarcodeFormat, points: &[(f32, f32)]) -> Area {
+    let (width, height) = (gray.width() as f32, gray.height() as f32);
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Area::default() };
-    let is_matrix = matches!(read.getBarcodeFormat(), BarcodeFormat::QR_CODE | BarcodeFormat::DATA_MATRIX);
-    let grow = if is_matrix {
+    let is_matrix = matches!(format, BarcodeFormat::QR_CODE | BarcodeFormat::DATA_MATRIX);
+    let corners: Vec<(f32, f32)> = if is_matrix {
         let side = points.iter().map(|point| (point.0 - first.0).abs().max((point.1 - first.1).abs()));
-        side.fold(0.0, f32::max) * MATRIX_MARGIN
+        let grow = side.fold(0.0, f32::max) * MATRIX_MARGIN;
+        points.iter().flat_map(|(x, y)| [(x - grow, y - grow), (x + grow, y + grow)]).collect()
     } else {
-        (last.0 - first.0).hypot(last.1 - first.1) * LINEAR_HEIGHT / 2.0
+        bars::corners(gray, *first, *last).to_vec()
     };
-    let corners = points.iter().flat_map(|(x, y)| [(x - grow, y - grow), (x + grow, y + grow)]);
-    Area::around(corners.map(|(x, y)| (x / width, y / height)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn check_digits() {
-        for right in ["4006381333931", "0036000291452", "73513537", "036000291452"] {
-            assert!(has_check_digit(right), "{right}");
-        }
-        assert!(!has_check_digit("4006381333932"));
-        assert!(!has_check_digit("40063813339x1"));
-        assert_eq!(widened("04252614").as_deref(), Some("042100005264"));
-        assert_eq!(widened("01234565").as_deref(), Some("012345000065"));
-        assert_eq!(widened("0123"), None);
-    }
+    Area::around(corners.into_iter().map(|(x, y)| (x / width, y / height)))
 }

@@ -1,7 +1,9 @@
 //! From the bytes of a file to a reading (contract 22). Starts the programs of Poppler for PDF files, and does nothing else outside
 //! of itself. Must not know where files lie, nor what the text means.
 
+mod bars;
 mod codes;
+mod gtin;
 mod invoice;
 mod ocr;
 mod pdf;
@@ -10,15 +12,20 @@ mod picture;
 mod plain;
 mod refusal;
 mod rows;
+mod turned;
 
 pub use ocr::{DETECT_FILE, DamagedModel, ModelFiles, Models, RECOGNIZE_FILE};
-pub use photo::distance;
-pub use refusal::{Refusal, TEXT_BYTES_MAX};
+pub use refusal::Refusal;
 
 use hearth_contract::media::{MediaType, Sniffer};
 use image::ImageFormat;
 
 use crate::reading::{Page, Reading, TextSource};
+
+/// Text of a file that is read, in bytes, at most (contract 22).
+pub const TEXT_BYTES_MAX: usize = 2 << 20;
+/// Words of a file that are read, at most (contract 22). With their places they take about 80 bytes each beside their text.
+pub const WORDS_MAX: usize = 60_000;
 
 /// Reads a file. `models`: None means that they are not installed; the text of pictures is not read then.
 pub fn read(bytes: &[u8], models: Option<&Models>) -> Result<Reading, Refusal> {
@@ -27,7 +34,7 @@ pub fn read(bytes: &[u8], models: Option<&Models>) -> Result<Reading, Refusal> {
 
 /// Reads a file. Scanned pages of a PDF are read while `has_time` says so; the first page is always read.
 pub fn read_within(bytes: &[u8], models: Option<&Models>, has_time: &dyn Fn() -> bool) -> Result<Reading, Refusal> {
-    let reading = match media_type(bytes) {
+    let mut reading = match media_type(bytes) {
         MediaType::Jpeg => read_picture(bytes, ImageFormat::Jpeg, models),
         MediaType::Png => read_picture(bytes, ImageFormat::Png, models),
         MediaType::Webp => read_picture(bytes, ImageFormat::WebP, models),
@@ -36,11 +43,27 @@ pub fn read_within(bytes: &[u8], models: Option<&Models>, has_time: &dyn Fn() ->
         MediaType::Text => read_text(bytes),
         MediaType::Other => Err(Refusal::UnknownType),
     }?;
-    let words = reading.pages.iter().flat_map(|page| &page.lines).flat_map(|line| &line.words);
-    if words.map(|word| word.text.len() + 1).sum::<usize>() > TEXT_BYTES_MAX {
-        return Err(Refusal::TooMuchText);
-    }
+    cut(&mut reading);
     Ok(reading)
+}
+
+/// Leaves out the words behind the first ones, when the file has more text than is read.
+fn cut(reading: &mut Reading) {
+    let (mut count, mut bytes, mut is_cut) = (0, 0, false);
+    let mut is_over = |text: &str| {
+        (count, bytes) = (count + 1, bytes + text.len() + 1);
+        count > WORDS_MAX || bytes > TEXT_BYTES_MAX
+    };
+    for page in &mut reading.pages {
+        for line in &mut page.lines {
+            if let Some(end) = line.words.iter().position(|word| is_over(&word.text)) {
+                line.words.truncate(end);
+                is_cut = true;
+            }
+        }
+        page.lines.retain(|line| !line.words.is_empty());
+    }
+    reading.is_cut |= is_cut;
 }
 
 /// The type of a file, by its bytes.
@@ -76,11 +99,29 @@ fn read_text(bytes: &[u8]) -> Result<Reading, Refusal> {
     let text = std::str::from_utf8(bytes).map_err(|_| Refusal::UnknownType)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let found = invoice::read(text);
-    let page = plain::page(found.as_ref().map_or(text, |found| &found.text))?;
+    let text = found.as_ref().map_or(text, |found| &found.text);
     Ok(Reading {
-        pages: vec![page],
+        pages: vec![plain::page(&text[..text.floor_char_boundary(TEXT_BYTES_MAX)])],
+        is_cut: text.len() > TEXT_BYTES_MAX,
         invoice: found.map(|found| found.invoice),
         text_source: TextSource::Stored,
         ..Reading::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_read_up_to_the_limits() {
+        let words = |reading: &Reading| reading.pages[0].lines.iter().map(|line| line.words.len()).sum::<usize>();
+        let short = read("Total: 9,30 €\n".as_bytes(), None).unwrap();
+        assert!(short.is_complete() && words(&short) == 3);
+        let many = read("a b c d e f g\n".repeat(20_000).as_bytes(), None).unwrap();
+        assert!(!many.is_complete() && words(&many) == WORDS_MAX);
+        let long = read(format!("{}\n", "é".repeat(499)).repeat(3_000).as_bytes(), None).unwrap();
+        // The last word is cut off.
+        assert!(!long.is_complete() && words(&long) == TEXT_BYTES_MAX / 999 + 1);
+    }
 }

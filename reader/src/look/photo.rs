@@ -34,17 +34,12 @@ pub(super) fn hash(picture: &RgbImage) -> String {
     format!("{hash:016x}")
 }
 
-/// In how many of 64 bits two hashes differ. Up to about 10: the pictures look alike. None: a text is no hash.
-pub fn distance(a: &str, b: &str) -> Option<u32> {
-    let bits = |text: &str| (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok()).flatten();
-    Some((bits(a)? ^ bits(b)?).count_ones())
-}
-
 #[cfg(test)]
 mod tests {
     use image::Rgb;
 
     use super::*;
+    use crate::reading::{Reading, look_distance};
 
     #[test]
     fn pictures_that_look_alike_have_near_hashes() {
@@ -55,9 +50,9 @@ mod tests {
                 Rgb([value, value, value])
             })
         };
-        let (first, smaller, other) = (hash(&wave(0, 600)), hash(&wave(0, 311)), hash(&wave(2, 600)));
-        assert!(distance(&first, &smaller).unwrap() <= 4, "{first} {smaller}");
-        assert!(distance(&first, &other).unwrap() > 15, "{first} {other}");
-        assert_eq!(distance("x", &first), None);
+        let bits = |picture| Reading { look: Some(hash(&picture)), ..Reading::default() }.look_bits().unwrap();
+        let (first, smaller, other) = (bits(wave(0, 600)), bits(wave(0, 311)), bits(wave(2, 600)));
+        assert!(look_distance(first, smaller) <= 4, "{first:x} {smaller:x}");
+        assert!(look_distance(first, other) > 15, "{first:x} {other:x}");
     }
 }

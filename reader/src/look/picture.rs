@@ -3,8 +3,8 @@
 
 use std::io::Cursor;
 
-use image::imageops::thumbnail;
-use image::{DynamicImage, GrayImage, ImageDecoder, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
+use image::imageops::{overlay, thumbnail};
+use image::{DynamicImage, GrayImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage, Rgba, RgbaImage};
 
 use super::refusal::{PIXELS_MAX, Refusal};
 use crate::reading::Page;
@@ -51,15 +51,9 @@ fn smaller(picture: DynamicImage) -> DynamicImage {
 
 /// The picture on a white ground.
 fn on_white(picture: &DynamicImage) -> RgbImage {
-    let pixels = picture.to_rgba8();
-    RgbImage::from_fn(pixels.width(), pixels.height(), |x, y| {
-        let [red, green, blue, alpha] = pixels.get_pixel(x, y).0;
-        let blend = |part: u8| {
-            let (part, alpha) = (u32::from(part), u32::from(alpha));
-            ((part * alpha + 255 * (255 - alpha)) / 255) as u8
-        };
-        Rgb([blend(red), blend(green), blend(blue)])
-    })
+    let mut ground = RgbaImage::from_pixel(picture.width(), picture.height(), Rgba([255; 4]));
+    overlay(&mut ground, picture, 0, 0);
+    DynamicImage::from(ground).into_rgb8()
 }
 
 /// A page without text that has the form of a picture.

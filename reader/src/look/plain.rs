@@ -1,6 +1,5 @@
 //! The words of a plain text. They stand in a grid of characters, so that columns of the text stay columns. Must not know files.
 
-use super::refusal::{Refusal, TEXT_BYTES_MAX};
 use crate::reading::{Area, Line, Page, Word};
 
 /// The width of a page in characters, at least.
@@ -9,10 +8,7 @@ const COLUMNS_MIN: usize = 80;
 const ASPECT: f32 = 0.707;
 
 /// The text as one page.
-pub(super) fn page(text: &str) -> Result<Page, Refusal> {
-    if text.len() > TEXT_BYTES_MAX {
-        return Err(Refusal::TooMuchText);
-    }
+pub(super) fn page(text: &str) -> Page {
     let rows = text.lines().count().max(1) as f32;
     let columns = text.lines().map(|line| line.chars().count()).max().unwrap_or(0).max(COLUMNS_MIN) as f32;
     let lines = text.lines().enumerate().map(|(row, line)| Line {
@@ -29,7 +25,7 @@ pub(super) fn page(text: &str) -> Result<Page, Refusal> {
             })
             .collect(),
     });
-    Ok(Page { aspect: ASPECT, lines: lines.filter(|line| !line.words.is_empty()).collect(), ..Page::default() })
+    Page { aspect: ASPECT, lines: lines.filter(|line| !line.words.is_empty()).collect(), ..Page::default() }
 }
 
 /// The words of a line, each with the number of its first character.
@@ -48,11 +44,10 @@ mod tests {
 
     #[test]
     fn words_stand_in_a_grid() {
-        let page = page("Total:  9,30 €\n\n  ü  b").unwrap();
+        let page = page("Total:  9,30 €\n\n  ü  b");
         let texts: Vec<String> = page.lines.iter().map(Line::text).collect();
         assert_eq!(texts, ["Total: 9,30 €", "ü b"]);
         assert_eq!(page.lines[0].words[1].area, Area { x: 8.0 / 80.0, y: 0.0, w: 4.0 / 80.0, h: 1.0 / 3.0 });
         assert_eq!(page.lines[1].words[1].area.x, 5.0 / 80.0);
-        assert_eq!(super::page(&"x".repeat(3 << 20)), Err(Refusal::TooMuchText));
     }
 }

@@ -4,8 +4,6 @@ use thiserror::Error;
 
 /// Pixels of a picture, at most (contract 22).
 pub(super) const PIXELS_MAX: u64 = 50_000_000;
-/// Text of a file, in bytes, at most (contract 22).
-pub const TEXT_BYTES_MAX: usize = 2 << 20;
 /// Pages of a PDF, at most (contract 22).
 pub(super) const PAGES_MAX: usize = 50;
 
@@ -31,7 +29,7 @@ pub enum Refusal {
     #[error("PDF files cannot be read on this machine; install Poppler there (package `poppler-utils`)")]
     NoPoppler,
     /// The file has too much text.
-    #[error("the file has more than {} MB of text; send the part that matters", TEXT_BYTES_MAX >> 20)]
+    #[error("the file has far more text than is read; send the part that matters")]
     TooMuchText,
     /// A model failed. Its files are damaged, or memory ran out.
     #[error("the recognition of text failed; put the models into the data directory again with `packaging/models.sh`")]

@@ -87,6 +87,7 @@ fn look_at(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash) -> Result<Result<(Rea
         "taken_on": reading.taken_on,
         "codes": reading.codes.iter().take(FACT_CODES_MAX).map(code_json).collect::<Vec<_>>(),
         "text": readings::beginning(tx, home, hash)?.chars().take(FACT_TEXT_MAX).collect::<String>(),
+        "complete": reading.is_complete(),
         "error": null,
     });
     Ok(Ok((reading, fact)))
@@ -104,7 +105,7 @@ fn unread_fact(tx: &Tx<'_>, home: HomeNumber, hash: &FileHash, why: &Failure) ->
     let media = stored_files::find(tx, home, hash)?.map(|file| file.content_type);
     Ok(json!({
         "file": hash.as_str(), "content_type": media, "pages": 0, "text_source": "none", "taken_on": null, "codes": [],
-        "text": "", "error": { "code": why.code.as_str(), "message": why.message },
+        "text": "", "complete": false, "error": { "code": why.code.as_str(), "message": why.message },
     }))
 }
 

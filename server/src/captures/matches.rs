@@ -49,7 +49,7 @@ fn looking_alike(
     files: &[FileReading],
     found: &mut Vec<Value>,
 ) -> Result<(), StoreError> {
-    let looks = files.iter().filter_map(|file| u64::from_str_radix(file.reading.look.as_deref()?, 16).ok());
+    let looks = files.iter().filter_map(|file| file.reading.look_bits());
     for look in looks {
         for picture in looks::alike(tx, home, look, PICTURES_MAX)? {
             for (_, json) in field_values::documents_of(tx, home, &picture, 0, DOCUMENTS_MAX)? {

@@ -8,7 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use hearth_contract::search_text::indexed_rest;
-use hearth_reader::reading::Reading;
+use hearth_reader::reading::{JSON_BYTES_MAX, Reading};
 use rustix::process::{Pid, Signal, kill_process_group, setpriority_process};
 use serde::Deserialize;
 use tokio::io::AsyncReadExt;
@@ -18,8 +18,6 @@ use crate::shutdown::Shutdown;
 use crate::store::StoreError;
 use crate::store::readings::{Failure, FailureCode, Outcome};
 
-/// Bytes of a reading as JSON, at most: 2 MB of text, the places of some thousand words, and room for signs that JSON escapes.
-const READING_BYTES_MAX: u64 = 5 << 20;
 /// Bytes of the text of a file of which the index takes its words.
 const SEARCHED_MAX: usize = 128 << 10;
 /// Bytes of the text of a file in which a snippet may stand.
@@ -74,9 +72,11 @@ pub(super) async fn read(program: &Program<'_>, file: File, shutdown: &mut Shutd
         ended = tokio::time::timeout(program.time_max, output(&mut child)) => Some(ended),
         () = shutdown.requested() => None,
     };
-    if !matches!(ended, Some(Ok(Ok((_, Some(_)))))) {
+    // A program that a signal has ended, as one of its limits or the system's lack of memory sends it, may leave others behind.
+    let has_exited = matches!(&ended, Some(Ok(Ok((_, Some(status))))) if status.code().is_some());
+    if !has_exited {
         if let Some(group) = group {
-            // With the programs that it has started. It may have ended meanwhile.
+            // With the programs that it has started. All may have ended meanwhile.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = child.wait().await;
@@ -102,13 +102,13 @@ pub(super) async fn read(program: &Program<'_>, file: File, shutdown: &mut Shutd
     tokio::task::spawn_blocking(move || outcome(bytes, status)).await.map_err(|_| StoreError::Panicked)
 }
 
-/// The output of a program, and its status. No status: the output is over [`READING_BYTES_MAX`], and the program may still run.
+/// The output of a program, and its status. No status: the output is over [`JSON_BYTES_MAX`], and the program may still run.
 async fn output(child: &mut Child) -> std::io::Result<(Vec<u8>, Option<ExitStatus>)> {
     let mut bytes = Vec::new();
     if let Some(output) = child.stdout.take() {
-        output.take(READING_BYTES_MAX + 1).read_to_end(&mut bytes).await?;
+        output.take(JSON_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).await?;
     }
-    if bytes.len() as u64 > READING_BYTES_MAX {
+    if bytes.len() > JSON_BYTES_MAX {
         return Ok((Vec::new(), None));
     }
     Ok((bytes, Some(child.wait().await?)))
@@ -125,7 +125,7 @@ fn outcome(bytes: Vec<u8>, status: ExitStatus) -> End {
             Ok(json) => End::Outcome(Outcome::Read {
                 beginning: text[..text.floor_char_boundary(BEGINNING_MAX)].to_owned(),
                 searched: indexed_rest(&text),
-                look: reading.look.as_deref().and_then(|look| u64::from_str_radix(look, 16).ok()),
+                look: reading.look_bits(),
                 reading: json,
             }),
             Err(_) => unreadable("its reading is malformed."),

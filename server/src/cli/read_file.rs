@@ -10,14 +10,13 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hearth_contract::media::MediaType;
+use hearth_reader::confine;
 use hearth_reader::look::{self, ModelFiles, Models};
-use hearth_reader::{confine, reading::Reading};
+use hearth_reader::reading::{JSON_BYTES_MAX, Reading};
 use serde::Serialize;
 
 /// A file has at most so many bytes. A server may accept larger files; they are kept, but not read.
 const FILE_BYTES_MAX: u64 = 64 << 20;
-/// The JSON has at most so many bytes.
-const JSON_BYTES_MAX: usize = 32 << 20;
 /// The places of so many words are kept: about four close-printed pages. The server holds the places of all files of a job in its memory
 /// while it makes drafts. Of further words the text is kept.
 const PLACES_MAX: usize = 2000;

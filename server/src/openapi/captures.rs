@@ -108,6 +108,7 @@ fn parts() -> Named {
         "text_source": words(&["none", "stored", "recognized", "no_models"]), "taken_on": nullable_text(),
         "codes": array(reference("FactCode")),
         "text": { "type": "string", "description": "The first 4,000 characters" },
+        "complete": { "type": "boolean", "description": "All text of the file was read" },
         "error": nullable(reference("CaptureError")),
     });
     vec![
@@ -117,7 +118,10 @@ fn parts() -> Named {
         ("FactCode", object(code, &["format", "text", "page", "box", "proved"])),
         (
             "CaptureFact",
-            object(fact, &["file", "content_type", "pages", "text_source", "taken_on", "codes", "text", "error"]),
+            object(
+                fact,
+                &["file", "content_type", "pages", "text_source", "taken_on", "codes", "text", "complete", "error"],
+            ),
         ),
         (
             "CaptureError",
@@ -205,7 +209,7 @@ fn job(purpose: &str, is_ready: bool) -> Value {
     });
     let fact = json!({
         "file": examples::FILE_HASH, "content_type": "image/jpeg", "pages": 1, "text_source": "recognized", "taken_on": null,
-        "codes": [], "text": "Model WAN28232", "error": null,
+        "codes": [], "text": "Model WAN28232", "complete": true, "error": null,
     });
     let (drafts, facts) = if is_ready { (json!([draft]), json!([fact])) } else { (json!([]), json!([])) };
     json!({

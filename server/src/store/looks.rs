@@ -3,6 +3,7 @@
 //! A hash is kept in four parts of 16 bits. Hashes that differ in up to three bits have an equal part, so a search reads the pictures
 //! with an equal part, at most [`CANDIDATES_MAX`] for each part: its cost does not grow with the home.
 
+use hearth_reader::reading::look_distance;
 use rusqlite::named_params;
 
 use super::error::StoreError;
@@ -50,7 +51,7 @@ pub fn alike(tx: &Tx<'_>, home: HomeNumber, look: u64, limit: usize) -> Result<V
     for part in 0..PARTS {
         let mut rows = select.query((home.0, part, bits(look, part), CANDIDATES_MAX))?;
         while let Some(row) = rows.next()? {
-            let distance = (row.get::<_, i64>(0)?.cast_unsigned() ^ look).count_ones();
+            let distance = look_distance(row.get::<_, i64>(0)?.cast_unsigned(), look);
             if distance <= DISTANCE_MAX {
                 found.push((distance, row.get::<_, String>(1)?));
             }

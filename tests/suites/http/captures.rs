@@ -10,6 +10,7 @@ use hearth_server::clock::Clock;
 use hearth_server::config::Config;
 use hearth_server::operate::{self, NewKey};
 use hearth_tests::client::{Client, Response};
+use hearth_tests::process::wait_until;
 use hearth_tests::server::{Server, TestClock, new_key};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -27,6 +28,7 @@ read -r first
 case "$first" in
   refuse*) echo '{"error":"The picture has no pixels."}'; exit 1 ;;
   crash*) kill -SEGV $$ ;;
+  leave*) /bin/sleep 1000 >/dev/null & echo $! >"$(/usr/bin/dirname "$0")/left"; kill -KILL $$ ;;
   hang*) exec /bin/sleep 1000 ;;
   flood*) exec /usr/bin/yes ;;
   nonsense*) echo '{"pages":7}' ;;
@@ -108,7 +110,7 @@ async fn job_reads_its_files_and_shows_the_facts() {
     assert_eq!((&job["status"], &job["error"], &job["purpose"]), (&json!("ready"), &Value::Null, &json!("smart_add")));
     let fact = json!({
         "file": file, "content_type": "text/plain; charset=utf-8", "pages": 1, "text_source": "recognized",
-        "taken_on": "2026-05-01", "codes": [], "text": "Model WAN28232\nWaschmaschine", "error": null,
+        "taken_on": "2026-05-01", "codes": [], "text": "Model WAN28232\nWaschmaschine", "complete": true, "error": null,
     });
     assert_eq!((&job["facts"][0], &job["note"], &job["accepted"]), (&fact, &json!("In the cellar"), &Value::Null));
     let text = client.get(&format!("/v1/files/{file}/text")).await;
@@ -207,6 +209,22 @@ async fn hostile_file_fails_its_job_alone() {
     let job = run(&client, "/v1/extract", &json!({ "files": files })).await;
     assert_eq!((&job["status"], &job["facts"][0]["error"]["code"]), (&json!("ready"), &json!("unreadable")), "{job}");
     assert_eq!(job["facts"][1]["text"], "Rechnung");
+}
+
+#[tokio::test]
+async fn killed_reader_leaves_no_program_behind() {
+    let (dir, program) = program();
+    let server = Server::start_with(|config| config.reader = Some(program)).await;
+    let client = Client::new(&server.url, &server.live_key);
+    let file = put_file(&client, b"leave").await;
+    let job = run(&client, "/v1/extract", &json!({ "files": [file] })).await;
+    assert_eq!(job["error"]["code"], "unreadable", "{job}");
+    let left = fs::read_to_string(dir.path().join("left")).unwrap();
+    // A program that has ended stays listed, as `Z`, until its parent has seen it.
+    wait_until("the program that was left behind has ended", || {
+        let status = fs::read_to_string(format!("/proc/{}/stat", left.trim())).unwrap_or_default();
+        status.is_empty() || status.contains(") Z ")
+    });
 }
 
 #[tokio::test]

@@ -75,6 +75,15 @@ fn receipt(chance: &mut Chance) -> (String, i64) {
     (lines.join("\n"), total)
 }
 
+#[test]
+fn same_misreading_at_two_places_is_no_proof() {
+    // The first digit was taken for a zero at both places.
+    let paper = draft("Store\n14.05.2024\nLamp 300.00\nSubTotal: 035.00\nMASTER 035.00", "document");
+    assert_ne!(sure(&paper, "amount"), "certain", "{}", field(&paper, "amount"));
+    let read_well = draft("Store\n14.05.2024\nLamp 635.00\nSubTotal: 635.00\nMASTER 635.00", "document");
+    assert_eq!((field(&read_well, "amount"), sure(&read_well, "amount")), ("635.00", "certain"));
+}
+
 /// Changes letters as recognition does. Digits become other digits, letters that look alike, or nothing.
 fn noise(text: &str, chance: &mut Chance, one_of: u64) -> String {
     let letters = text.chars().flat_map(|letter| {

@@ -75,6 +75,11 @@ impl Models {
         self.characters.get(class).map(String::as_str).filter(|text| !text.is_empty())
     }
 
+    /// The class of a space. None: the model knows none.
+    pub(super) fn space(&self) -> Option<usize> {
+        self.characters.iter().rposition(|text| text == " ")
+    }
+
     fn run<const N: usize>(&self, model: &Model, input: NdTensor<f32, 4>) -> Result<NdTensor<f32, N>, Refusal>
     where
         NdTensor<f32, N>: TryFrom<Value>,

@@ -72,6 +72,11 @@ pub(super) fn papers(files: &[(String, Option<MediaType>)], facts: &Value) -> Ve
                  them; codes are read without them."
                     .to_owned()
             }
+            _ if fact["complete"] == false => {
+                "Only the beginning of this file was read: it has more text or more scanned pages than the server reads. \
+                 What stands behind is missing here and in the search."
+                    .to_owned()
+            }
             _ => String::new(),
         };
         let text: String = fact["text"].as_str().unwrap_or_default().chars().take(TEXT_MAX).collect();
