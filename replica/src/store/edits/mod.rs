@@ -27,6 +27,7 @@ pub(crate) mod missed_events;
 mod names;
 pub(crate) mod next_tasks;
 pub(crate) mod normalize;
+pub(crate) mod open_request;
 pub(crate) mod outbox;
 mod parts;
 mod pending;

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Transaction};
 
 use crate::store::StoreError;
 use crate::store::edits::acked::id_list;
+use crate::store::edits::open_request::open_request;
 use crate::store::edits::parts;
 
 /// The key of an edit's frozen request, which may still take effect. None without such a request.
@@ -112,14 +113,6 @@ pub(super) fn give_up(tx: &Connection, edit: i64) -> Result<(), StoreError> {
 pub(super) fn has_open_request(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
     let text = format!("SELECT EXISTS (SELECT 1 FROM edits e WHERE id = ?1 AND {})", open_request("e"));
     Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
-}
-
-/// The SQL condition that an edit has a request that may still be sent again. `edit`: the name of its row in `edits`.
-pub(crate) fn open_request(edit: &str) -> String {
-    format!(
-        "({edit}.idempotency_key IS NOT NULL
-          AND NOT coalesce((SELECT o.given_up FROM _outbox o WHERE o.edit_id = {edit}.id), 0))"
-    )
 }
 
 /// Forgets of ended edits what only an unconfirmed edit has. `list`: as [`id_list`] writes it.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::FileState;
 use crate::store::StoreError;
-use crate::store::edits::outbox;
+use crate::store::edits::open_request::open_request;
 use crate::store::file_store::bytes::FileFacts;
 
 /// SQL that makes the row of the file that a document names. `{}` stands for the condition that chooses the document `d`. A
@@ -111,7 +111,7 @@ pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<DueFile>, StoreEr
              SELECT 1 FROM edits e
              WHERE e.kind = 'document' AND e.state = 'waiting' AND e.patch ->> '$.file_sha256' = f.sha256
                  AND NOT {})",
-        outbox::open_request("e")
+        open_request("e")
     );
     due(connection, &condition)
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::model::{FileState, LogLevel, ReasonCode};
 use crate::store::captures::exchange;
+use crate::store::edits::open_request::open_request;
 use crate::store::edits::outbox;
 use crate::store::file_store::table;
 use crate::store::{StoreError, gate, log};
@@ -50,7 +51,7 @@ pub(crate) fn refused(
                  WHERE kind = 'document' AND state IN ('waiting', 'blocked') AND patch ->> '$.file_sha256' = ?1
                      AND NOT {}
                  RETURNING id",
-                outbox::open_request("edits")
+                open_request("edits")
             ))?
             .query_map((sha256, code, sentence, problem.to_string()), |row| row.get(0))?
             .collect::<Result<Vec<i64>, _>>()?;
