@@ -78,7 +78,7 @@ fn json_members_match_document() {
     agree("`files path`", &json(&db, &["files", "path", "receipt"]));
     agree("`files verify`", &json(&db, &["files", "verify"]));
     let capture = json(&db, &["capture", receipt.to_str().unwrap()]);
-    agree("`capture`, `captures ID`, `captures discard`", &capture);
+    agree("`capture`, `captures ID`, `captures discard`, `captures retry`", &capture);
     agree("`accept`", &json(&db, &["accept", capture["id"].as_str().unwrap(), "--set", "name=Lamp"]));
     agree("`export FILE.json`, `.csv`, `.html`, `.ics`, `report`", &json(&db, &["export", file.to_str().unwrap()]));
     let table = dir.path().join("table.csv");

@@ -230,7 +230,10 @@ fn clear_references(resource: &Resource) -> Option<String> {
 fn existed_before(resource: &Resource) -> String {
     let kind = resource.kind.as_str();
     let on_server = base::on_server(resource.kind, "OLD.id");
-    format!("({on_server} OR EXISTS (SELECT 1 FROM edits WHERE kind = '{kind}' AND record_id = OLD.id))")
+    // A row with a revision is the server's, whatever another program has done to the base images.
+    format!(
+        "(OLD.rev IS NOT NULL OR {on_server} OR EXISTS (SELECT 1 FROM edits WHERE kind = '{kind}' AND record_id = OLD.id))"
+    )
 }
 
 fn refuse_delete(resource: &Resource) -> String {
