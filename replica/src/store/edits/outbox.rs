@@ -115,22 +115,21 @@ pub(super) fn has_open_request(tx: &Connection, edit: i64) -> Result<bool, Store
     Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
 }
 
-/// Forgets of ended edits what only an unconfirmed edit has. `list`: as [`id_list`] writes it.
+/// Forgets of ended edits, and of their parts, what only an unconfirmed edit has. `list`: as [`id_list`] writes it.
 pub(super) fn clear_ended(tx: &Connection, list: &str) -> Result<(), StoreError> {
     let ids = "SELECT CAST(key AS INTEGER) FROM json_each(?1)";
     for text in [
+        format!("DELETE FROM _outbox WHERE (edit_id IN ({ids}) OR part_of IN ({ids})) AND {NOTHING_LASTS}"),
         format!(
             "UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL,
                  awaits_record = 0, blocked_by = NULL WHERE edit_id IN ({ids})"
         ),
         format!("UPDATE _outbox SET part_of = NULL, as_made = NULL WHERE part_of IN ({ids})"),
-        format!("DELETE FROM _outbox WHERE edit_id IN ({ids}) AND {NOTHING_KNOWN}"),
     ] {
         tx.prepare_cached(&text)?.execute([list])?;
     }
     Ok(())
 }
 
-/// The SQL condition that nothing is known of an ended edit.
-const NOTHING_KNOWN: &str =
-    "part_of IS NULL AND completes IS NULL AND undone_by IS NULL AND already_applied IS NULL AND NOT overwritten";
+/// The SQL condition that nothing is known of an edit that still counts after its end.
+const NOTHING_LASTS: &str = "completes IS NULL AND undone_by IS NULL AND already_applied IS NULL AND NOT overwritten";

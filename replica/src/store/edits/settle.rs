@@ -88,7 +88,11 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, newest_event: Tim
                FROM (SELECT id, settled_at FROM edit_history ORDER BY id LIMIT ?2) WHERE settled_at < ?1";
     let old: String = tx.prepare_cached(old)?.query_row((oldest, FORGOTTEN_MAX), |row| row.get(0))?;
     if old != "[]" {
-        for text in ["DELETE FROM _outbox WHERE edit_id IN", "DELETE FROM edit_history WHERE id IN"] {
+        for text in [
+            // The server may not have decided yet about the next task of a completion.
+            "DELETE FROM _outbox WHERE completes IS NULL AND edit_id IN",
+            "DELETE FROM edit_history WHERE id IN",
+        ] {
             tx.prepare_cached(&format!("{text} (SELECT value FROM json_each(?1))"))?.execute([&old])?;
         }
     }

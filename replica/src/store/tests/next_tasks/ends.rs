@@ -1,6 +1,9 @@
 //! How a next task that only this replica shows ends.
 
 use super::*;
+use crate::model::{BatchEnd, FeedBatch};
+use crate::store::feed;
+use crate::store::tests::with_key;
 
 #[test]
 fn server_next_replaces_ours_without_a_word() {
@@ -153,6 +156,23 @@ fn edited_next_outlives_discarded_completion() {
     decide::discard(&mut scene.db, Origin::Cli, 1, at(0)).unwrap();
     assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", null]));
     assert_eq!(scene.ready_groups(), [[2, 3]], "a task of its own");
+}
+
+#[test]
+fn forgotten_completion_still_awaits_its_next_task() {
+    let mut scene = Scene::completed();
+    scene.is_at_present(5);
+    let key = scene.send(1).key;
+    scene.hear(vec![with_key(monthly(6, "done"), &key)]);
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    // The connection broke between two events, and the history forgets the completion before the next task arrives.
+    let month_later = at(31 * 24 * 3600 * 1000);
+    let next_event = Event { created_at: month_later, ..of_series(7, &next(), "open", "2026-02-28") };
+    let batch = FeedBatch { cursor: Some("c7".into()), events: vec![next_event], end: BatchEnd::More };
+    let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: month_later };
+    feed::apply(&mut scene.db, &batch, &proof).unwrap();
+    assert_eq!(scene.outcomes(), [(2, EditOutcome::Superseded)]);
+    assert_eq!((scene.next_task()[4].as_i64(), scene.states()), (Some(7), vec![]));
 }
 
 #[test]
