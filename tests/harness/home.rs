@@ -114,4 +114,18 @@ impl Home {
     pub fn create_device(&self, name: &str) -> Device {
         Device { db: self.create_replica(name) }
     }
+
+    /// A replica as [`Home::create_device`] makes it, synced once.
+    pub fn synced_device(&self, name: &str) -> Device {
+        let device = self.create_device(name);
+        assert_eq!(device.sync(), 0, "{name} is synced");
+        device
+    }
+
+    /// Writes a file beside the replicas. Gives its path.
+    pub fn write_file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("{path}: {error}"));
+        path
+    }
 }

@@ -13,19 +13,6 @@ use serde_json::{Value, json};
 /// What stands on a plate. A file of text needs no models.
 const PLATE: &str = "BOSCH\nWashing machine\nModel: WAN28232\nSerial No: 485030123456\nHydrostatic frobnicator\n";
 
-fn write(home: &Home, name: &str, bytes: impl AsRef<[u8]>) -> String {
-    let path = home.path(name);
-    std::fs::write(&path, bytes).unwrap();
-    path
-}
-
-/// A synced replica.
-fn device(home: &Home, name: &str) -> Device {
-    let device = home.create_device(name);
-    assert_eq!(device.sync(), 0);
-    device
-}
-
 /// The captures of a replica, once none waits for the server.
 fn settled(device: &Device) -> Vec<Value> {
     let mut all = Vec::new();
@@ -71,11 +58,11 @@ async fn jobs(client: &Client) -> Vec<Value> {
 async fn photo_taken_offline_becomes_an_item_everywhere() {
     let home = Home::new();
     let (server, client) = home.serve(&UNLIMITED);
-    let (first, second) = (device(&home, "first.db"), device(&home, "second.db"));
+    let (first, second) = (home.synced_device("first.db"), home.synced_device("second.db"));
     let room = first.run_ok(&["add", "room", "name=Cellar"]);
     assert_eq!((first.sync(), server.terminate().code()), (0, Some(0)));
 
-    let (plate, photo) = (write(&home, "plate.txt", PLATE), write(&home, "photo.gif", GIF));
+    let (plate, photo) = (home.write_file("plate.txt", PLATE), home.write_file("photo.gif", GIF));
     let made = first.json(&["capture", &plate, &photo, "--room", "Cellar", "--note", "left wall"]);
     assert_eq!((&made["state"], &made["unsent"]), (&json!("waiting"), &json!(true)));
     assert_ne!(first.sync(), 0, "there is no server");
@@ -138,10 +125,10 @@ async fn photo_taken_offline_becomes_an_item_everywhere() {
 async fn file_that_cannot_be_read_is_tried_again_or_accepted_by_hand() {
     let home = Home::new();
     let (_server, client) = home.serve(&UNLIMITED);
-    let device = device(&home, "replica.db");
-    let dark = write(&home, "dark.jpg", b"\xFF\xD8\xFF\xE0 no picture at all");
+    let device = home.synced_device("replica.db");
+    let dark = home.write_file("dark.jpg", b"\xFF\xD8\xFF\xE0 no picture at all");
     device.run_ok(&["capture", &dark]);
-    device.run_ok(&["capture", &write(&home, "plate.txt", PLATE)]);
+    device.run_ok(&["capture", &home.write_file("plate.txt", PLATE)]);
     assert_eq!(device.sync(), 0);
     let all = settled(&device);
     assert_eq!(states(&all), ["failed", "ready"], "one fails alone");
@@ -171,9 +158,9 @@ async fn killed_replica_sends_each_capture_once() {
     const ROUNDS: usize = 3;
     let home = Home::new();
     let (_server, client) = home.serve(&UNLIMITED);
-    let device = device(&home, "replica.db");
+    let device = home.synced_device("replica.db");
     for round in 0..ROUNDS {
-        let plate = write(&home, "plate.txt", format!("{PLATE}{round}\n"));
+        let plate = home.write_file("plate.txt", format!("{PLATE}{round}\n"));
         device.run_ok(&["capture", &plate]);
         // Killed as soon as the request is written down, and the answer may be lost.
         let daemon = device.start_daemon();
@@ -204,9 +191,9 @@ async fn killed_replica_sends_each_capture_once() {
 async fn two_devices_capture_the_same_paper_on_their_own() {
     let home = Home::new();
     let (server, client) = home.serve(&UNLIMITED);
-    let devices = ["first.db", "second.db"].map(|name| device(&home, name));
+    let devices = ["first.db", "second.db"].map(|name| home.synced_device(name));
     assert_eq!(server.terminate().code(), Some(0));
-    let plate = write(&home, "plate.txt", PLATE);
+    let plate = home.write_file("plate.txt", PLATE);
     devices.iter().for_each(|device| drop(device.run_ok(&["capture", &plate])));
     let (_server, _) = home.serve(&UNLIMITED);
     devices.iter().for_each(|device| assert_eq!(device.sync(), 0));

@@ -8,16 +8,9 @@ use hearth_tests::process::wait_until;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A synced replica of the home.
-fn device(home: &Home, name: &str) -> Device {
-    let device = home.create_device(name);
-    assert_eq!(device.sync(), 0);
-    device
-}
-
 /// Two synced devices with one task.
 fn two_with_a_task(home: &Home) -> (Device, Device) {
-    let (first, second) = (device(home, "first.db"), device(home, "second.db"));
+    let (first, second) = (home.synced_device("first.db"), home.synced_device("second.db"));
     first.execute("INSERT INTO tasks (title, priority) VALUES ('Paint', 'low')");
     assert_eq!((first.sync(), second.sync()), (0, 0));
     (first, second)
@@ -71,7 +64,7 @@ async fn policy_decision_can_be_undone() {
     }
     let home = Home::new();
     let (_server, _) = home.serve(&UNLIMITED);
-    let device = device(&home, "first.db");
+    let device = home.synced_device("first.db");
     device.set_conflict_policy("perhaps");
     let refused = device.run(&["sync"]);
     let words = String::from_utf8_lossy(&refused.stderr);
@@ -123,7 +116,7 @@ async fn delete_against_change_is_a_conflict() {
 async fn lost_response_and_forgotten_key_apply_once() {
     let home = Home::new();
     let (server, _) = home.serve(&UNLIMITED);
-    let device = device(&home, "first.db");
+    let device = home.synced_device("first.db");
     device.execute(
         "INSERT INTO tasks (title) VALUES ('To change'), ('To delete'), ('To leave');
          INSERT INTO vehicles (name) VALUES ('1'), ('2'), ('3'), ('4'), ('5'), ('6')",
@@ -181,7 +174,7 @@ async fn profile_created_elsewhere_is_not_overwritten() {
     let home = Home::new();
     let faults = ["--faults", "lost-request=always route=writes", "--faults-on-live"];
     let (server, _) = home.serve(&[&UNLIMITED[..], &faults].concat());
-    let device = device(&home, "first.db");
+    let device = home.synced_device("first.db");
     device.execute("INSERT INTO property (city, notes) VALUES ('Ghent', 'By the river')");
     let daemon = device.start_daemon();
     wait_until("the edit was sent", || device.query_text("SELECT attempts > 0 FROM edits") == "1");
@@ -206,7 +199,7 @@ async fn profile_created_elsewhere_is_not_overwritten() {
 async fn rejected_edit_blocks_only_its_dependents() {
     let home = Home::new();
     let (_server, client) = home.serve(&UNLIMITED);
-    let device = device(&home, "first.db");
+    let device = home.synced_device("first.db");
     let (item, nowhere) = (Uuid::from_u128(7), Uuid::from_u128(9));
     device.execute(&format!(
         "INSERT INTO inventory (id, name, room_id) VALUES ('{item}', 'Rake', '{nowhere}');
@@ -235,7 +228,7 @@ async fn rejected_edit_blocks_only_its_dependents() {
 async fn many_edits_go_in_few_bulk_calls() {
     let home = Home::new();
     let (_server, client) = home.serve(&["--rate-limits", "reads=300,writes=60,bulk=20"]);
-    let device = device(&home, "first.db");
+    let device = home.synced_device("first.db");
     let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)";
     let poison = Uuid::from_u128(9);
     device.execute(&format!(

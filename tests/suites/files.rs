@@ -15,19 +15,6 @@ const WITHOUT_DOCUMENTS: &str = "inventory:read,inventory:write,vehicles:read,ve
 
 const PHOTO: &[u8] = b"\xFF\xD8\xFF\xE0 a photo of the lamp";
 
-fn write(home: &Home, name: &str, bytes: &[u8]) -> String {
-    let path = home.path(name);
-    std::fs::write(&path, bytes).unwrap();
-    path
-}
-
-/// A synced replica.
-fn device(home: &Home, name: &str) -> Device {
-    let device = home.create_device(name);
-    assert_eq!(device.sync(), 0);
-    device
-}
-
 async fn files(client: &Client) -> Vec<Value> {
     client.list_all("/v1/files").await
 }
@@ -45,9 +32,9 @@ fn state(device: &Device) -> String {
 async fn photo_of_three_offline_replicas_is_one_file() {
     let home = Home::new();
     let (server, client) = home.serve(&UNLIMITED);
-    let devices = ["first.db", "second.db", "third.db"].map(|name| device(&home, name));
+    let devices = ["first.db", "second.db", "third.db"].map(|name| home.synced_device(name));
     assert_eq!(server.terminate().code(), Some(0));
-    let photo = write(&home, "lamp.jpg", PHOTO);
+    let photo = home.write_file("lamp.jpg", PHOTO);
     for device in &devices {
         device.run_ok(&["attach", &photo, "--to", "home", "--category", "warranty"]);
         assert_eq!(state(device), "waiting");
@@ -71,8 +58,8 @@ async fn photo_of_three_offline_replicas_is_one_file() {
 async fn document_of_the_feed_is_fetched_and_read() {
     let home = Home::new();
     let (_server, _) = home.serve(&UNLIMITED);
-    let (first, second) = (device(&home, "first.db"), device(&home, "second.db"));
-    let document = first.run_ok(&["attach", &write(&home, "lamp.jpg", PHOTO), "--to", "home"]);
+    let (first, second) = (home.synced_device("first.db"), home.synced_device("second.db"));
+    let document = first.run_ok(&["attach", &home.write_file("lamp.jpg", PHOTO), "--to", "home"]);
     assert_eq!((first.sync(), second.sync()), (0, 0));
     assert_eq!(state(&second), "wanted");
     assert_eq!(second.run_text(&["files", "path", &document]).0, 3, "its bytes are not here");
@@ -98,10 +85,10 @@ async fn document_of_the_feed_is_fetched_and_read() {
 async fn file_over_the_limit_waits_for_a_person() {
     let home = Home::new();
     let (server, _) = home.serve(&UNLIMITED);
-    let device = device(&home, "first.db");
+    let device = home.synced_device("first.db");
     assert_eq!(server.terminate().code(), Some(0));
     let (_server, client) = home.serve(&[&UNLIMITED[..], &["--max-file", "1MiB"]].concat());
-    let large = write(&home, "large.bin", &vec![7; 3 << 20]);
+    let large = home.write_file("large.bin", vec![7; 3 << 20]);
     device.run_ok(&["attach", &large, "--to", "home"]);
     device.execute("INSERT INTO rooms (name) VALUES ('Hall')");
     assert_eq!(device.sync(), 5, "the room is sent, and the document waits for a person");
@@ -110,7 +97,7 @@ async fn file_over_the_limit_waits_for_a_person() {
     assert_eq!(state(&device), "refused");
     let (code, text) = device.run_text(&["attach", &large, "--to", "home"]);
     assert!(code == 2 && text.contains("larger than 1 MiB"), "{text}");
-    device.run_ok(&["attach", &write(&home, "small.txt", b"small"), "--to", "home"]);
+    device.run_ok(&["attach", &home.write_file("small.txt", b"small"), "--to", "home"]);
     assert_eq!(device.sync(), 5);
     assert_eq!(client.list_all("/v1/documents").await.len(), 1);
 }
@@ -122,7 +109,7 @@ async fn key_without_documents_refuses_a_file_once() {
     let full = home.create_key("all", "all");
     let device = Device { db: home.create_replica_with_key("first.db", &home.create_key("small", WITHOUT_DOCUMENTS)) };
     assert_eq!(device.sync(), 0);
-    device.run_ok(&["attach", &write(&home, "lamp.jpg", PHOTO), "--to", "home"]);
+    device.run_ok(&["attach", &home.write_file("lamp.jpg", PHOTO), "--to", "home"]);
     assert_eq!(device.sync(), 5, "the document waits for a person");
     assert_eq!(device.query_row("SELECT state, reason_code FROM edits"), ["rejected", "refused"]);
     let refusal = device.query_row("SELECT state, problem ->> '$.type' FROM files");
@@ -141,7 +128,7 @@ async fn another_key_of_a_running_daemon_sends_a_refused_file() {
     let full = home.create_key("all", "all");
     let device = Device { db: home.create_replica_with_key("first.db", &home.create_key("small", WITHOUT_DOCUMENTS)) };
     let _daemon = device.start_daemon();
-    device.run_ok(&["attach", &write(&home, "lamp.jpg", PHOTO), "--to", "home"]);
+    device.run_ok(&["attach", &home.write_file("lamp.jpg", PHOTO), "--to", "home"]);
     wait_until("the file is refused", || state(&device) == "refused");
     device.set_key(&full);
     wait_until("another key sends file and document", || device.count("edits") == 0);
@@ -152,8 +139,8 @@ async fn another_key_of_a_running_daemon_sends_a_refused_file() {
 async fn damaged_bytes_are_not_sent_for_ever() {
     let home = Home::new();
     let (_server, client) = home.serve(&UNLIMITED);
-    let device = device(&home, "first.db");
-    let photo = write(&home, "lamp.jpg", PHOTO);
+    let device = home.synced_device("first.db");
+    let photo = home.write_file("lamp.jpg", PHOTO);
     device.run_ok(&["attach", &photo, "--to", "home"]);
     let hash = device.query_text("SELECT sha256 FROM files");
     std::fs::write(folder(&device).join(&hash[..2]).join(&hash), b"other bytes").unwrap();
@@ -170,8 +157,8 @@ async fn damaged_bytes_are_not_sent_for_ever() {
 async fn one_sync_fetches_the_files_that_are_asked_for() {
     let home = Home::new();
     let (_server, _) = home.serve(&UNLIMITED);
-    let (first, second) = (device(&home, "first.db"), device(&home, "second.db"));
-    first.run_ok(&["attach", &write(&home, "lamp.jpg", PHOTO), "--to", "home"]);
+    let (first, second) = (home.synced_device("first.db"), home.synced_device("second.db"));
+    first.run_ok(&["attach", &home.write_file("lamp.jpg", PHOTO), "--to", "home"]);
     assert_eq!((first.sync(), second.sync()), (0, 0));
     assert_eq!(second.run(&["files", "fetch", "--all", "--timeout", "0s"]).status.code(), Some(6), "too short");
     assert_eq!(second.json(&["status"])["files"]["requested"], 1);
@@ -184,12 +171,12 @@ async fn one_sync_fetches_the_files_that_are_asked_for() {
 async fn kills_during_attach_and_upload_lose_nothing() {
     let home = Home::new();
     let (server, _) = home.serve(&UNLIMITED);
-    let device = device(&home, "first.db");
+    let device = home.synced_device("first.db");
     assert_eq!(server.terminate().code(), Some(0));
     for round in 0..8u8 {
         let mut bytes = vec![round; 4 << 20];
         bytes[0] = 0;
-        let file = write(&home, "photo.bin", &bytes);
+        let file = home.write_file("photo.bin", &bytes);
         let attach = Process::start("hearth-replica", &["--db", &device.db, "attach", &file, "--to", "home"]);
         // The kill hits the copy, the transaction, or the end.
         let copies =
@@ -197,7 +184,7 @@ async fn kills_during_attach_and_upload_lose_nothing() {
         wait_until("the copy has begun", || copies(&folder(&device)) || round % 2 == 1);
         attach.kill();
     }
-    device.run_ok(&["attach", &write(&home, "last.txt", b"the last"), "--to", "home"]);
+    device.run_ok(&["attach", &home.write_file("last.txt", b"the last"), "--to", "home"]);
     let named = device.count("documents");
     assert_eq!(device.count("files WHERE state = 'waiting'"), named, "never a document without bytes");
     for hash in device.query_rows("SELECT file_sha256 FROM documents") {
@@ -233,7 +220,7 @@ async fn lying_server(hash: &str) -> String {
 async fn wrong_bytes_of_a_server_are_thrown_away() {
     let home = Home::new();
     let (_server, _) = home.serve(&UNLIMITED);
-    let device = device(&home, "first.db");
+    let device = home.synced_device("first.db");
     let hash = "ab".repeat(32);
     device.execute(&format!("INSERT INTO documents (title, file_sha256) VALUES ('Deed', '{hash}')"));
     let url = lying_server(&hash).await;

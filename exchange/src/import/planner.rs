@@ -1,7 +1,7 @@
 //! From the rows of a file to what each makes or changes (contract 23). Pure: ids for new records are an argument. Must not know
 //! where records are stored.
 
-mod meaning;
+mod record_of_row;
 mod row_change;
 
 use std::collections::HashMap;
@@ -130,8 +130,8 @@ impl Planner<'_> {
             return self.counted_before(table, row, planned);
         }
         self.refuse_double_key(table, row)?;
-        let meant = self.meant(at, table, row)?;
-        if let Some(id) = meant {
+        let existing = self.existing_record(at, table, row)?;
+        if let Some(id) = existing {
             planned.id = Some(id);
             if planned.title.is_none() {
                 let title = self.existing.records.get(&(kind, id)).and_then(|fields| fields.get(resource(kind).title));
@@ -145,7 +145,7 @@ impl Planner<'_> {
             body.remove(ROOM_ID);
         }
         self.check_references(table, row, &body, room.as_ref())?;
-        let present = meant.and_then(|id| self.existing.records.get(&(kind, id)));
+        let present = existing.and_then(|id| self.existing.records.get(&(kind, id)));
         let action = match present {
             Some(present) => change(table, row, present, body)?,
             None if kind.is_singleton() => Action::Update(body),

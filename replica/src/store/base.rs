@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Presence};
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 use serde::Serializer as _;
 use serde_json::Value;
 
@@ -277,31 +277,41 @@ fn lay_accepted_over(
 
 /// The base image of a record; None when the server never had the record, as far as is known.
 pub(crate) fn load(tx: &Connection, kind: Kind, id: &str) -> Result<Option<StoredImage>, StoreError> {
-    let found = tx
-        .prepare_cached(
-            "SELECT rev, fields, created_at, updated_at, updated_by, extra, deleted, reported_missing FROM _base
-             WHERE kind = ?1 AND record_id = ?2",
-        )?
-        .query_row((kind.as_str(), id), |row| {
-            let stored = rows::StoredRecord {
-                rev: row.get(0)?,
-                fields: Fields::new(),
-                created_at: row.get(2)?,
-                updated_at: row.get(3)?,
-                updated_by: row.get(4)?,
-                extra: row.get(5)?,
-            };
-            let image = StoredImage { stored, deleted: row.get(6)?, reported_missing: row.get(7)? };
-            Ok((image, row.get::<_, String>(1)?))
-        })
-        .optional()?;
-    let Some((mut image, text)) = found else { return Ok(None) };
-    image.stored.fields = parse_fields(kind, &text, image.deleted)?;
-    Ok(Some(image))
+    let text = format!("SELECT {IMAGE_COLUMNS} FROM _base WHERE kind = ?1 AND record_id = ?2");
+    let found = tx.prepare_cached(&text)?.query_row((kind.as_str(), id), |row| Ok(read_image(kind, row))).optional()?;
+    found.transpose()
+}
+
+/// The versions of all records of a kind that the server has, each with its id.
+pub(crate) fn all_on_server(tx: &Connection, kind: Kind) -> Result<Vec<(String, rows::StoredRecord)>, StoreError> {
+    let text = format!("SELECT {IMAGE_COLUMNS}, record_id FROM _base WHERE kind = ?1 AND NOT deleted");
+    let mut statement = tx.prepare_cached(&text)?;
+    let mut found = statement.query([kind.as_str()])?;
+    let mut all = Vec::new();
+    while let Some(row) = found.next()? {
+        all.push((row.get("record_id")?, read_image(kind, row)?.stored));
+    }
+    Ok(all)
+}
+
+/// The columns that [`read_image`] reads.
+const IMAGE_COLUMNS: &str = "rev, fields, created_at, updated_at, updated_by, extra, deleted, reported_missing";
+
+fn read_image(kind: Kind, row: &Row<'_>) -> Result<StoredImage, StoreError> {
+    let deleted = row.get(6)?;
+    let stored = rows::StoredRecord {
+        rev: row.get(0)?,
+        fields: parse_fields(kind, row.get_ref(1)?.as_str().unwrap_or("{}"), deleted)?,
+        created_at: row.get(2)?,
+        updated_at: row.get(3)?,
+        updated_by: row.get(4)?,
+        extra: row.get(5)?,
+    };
+    Ok(StoredImage { stored, deleted, reported_missing: row.get(7)? })
 }
 
 /// Every field of the kind, from the fields as `_base` holds them. Empty for a deleted record of which no values are kept.
-pub(crate) fn parse_fields(kind: Kind, text: &str, deleted: bool) -> Result<Fields, StoreError> {
+fn parse_fields(kind: Kind, text: &str, deleted: bool) -> Result<Fields, StoreError> {
     let mut given = rows::parse_object(text)?;
     if deleted && given.is_empty() {
         return Ok(given);

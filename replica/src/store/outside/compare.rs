@@ -142,16 +142,9 @@ impl Difference {
 /// The rows of a kind that the replica knows, by id.
 fn load_known(tx: &Transaction<'_>, resource: &Resource) -> Result<HashMap<String, Known>, StoreError> {
     let kind = resource.kind;
-    let mut known = HashMap::new();
-    let unedited: Vec<String> = tx
-        .prepare("SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted")?
-        .query_map([kind.as_str()], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    for id in unedited {
-        if let Some(image) = base::load(tx, kind, &id)? {
-            known.insert(id, Known { stored: image.stored, has_times: true });
-        }
-    }
+    let on_server = base::all_on_server(tx, kind)?.into_iter();
+    let mut known: HashMap<String, Known> =
+        on_server.map(|(id, stored)| (id, Known { stored, has_times: true })).collect();
     let edited: Vec<String> = tx
         .prepare("SELECT DISTINCT record_id FROM edits WHERE kind = ?1")?
         .query_map([kind.as_str()], |row| row.get(0))?

@@ -1,4 +1,4 @@
-//! Which record a row means: by its id, its import_ref, its key or all its values; and two rows that mean one record. Must not
+//! Finds the existing record of a row, by the row's id, import_ref, key or values, and refuses a second row of one record. Must not
 //! know what a row changes.
 
 use uuid::Uuid;
@@ -12,8 +12,13 @@ use crate::import::plan::{Action, PlannedRow};
 use crate::import::target::IMPORT_REF;
 
 impl Planner<'_> {
-    /// The record that a row means. None: a new one.
-    pub(super) fn meant(&self, at: usize, table: &DraftTable, row: &DraftRow) -> Result<Option<Uuid>, RowFault> {
+    /// The existing record of a row. None: the row makes a new record.
+    pub(super) fn existing_record(
+        &self,
+        at: usize,
+        table: &DraftTable,
+        row: &DraftRow,
+    ) -> Result<Option<Uuid>, RowFault> {
         let kind = table.columns.kind;
         if kind.is_singleton() {
             return Ok(self.existing.singleton(kind));
@@ -59,6 +64,7 @@ impl Planner<'_> {
         }
     }
 
+    /// Refuses a row whose id or import_ref an earlier row has.
     pub(super) fn refuse_double(&self, table: &DraftTable, row: &DraftRow, id: Option<Uuid>) -> Result<(), RowFault> {
         let by_id = id.and_then(|id| self.taken.get(&id));
         if let Some((kind, first)) = by_id.filter(|(kind, _)| *kind != table.columns.kind) {
@@ -76,7 +82,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Rows with one key are one record. Two rows that both have an id or an import_ref are told apart by it.
+    /// Rows with one key are one record. Two rows that both have an id or an import_ref may have one key.
     pub(super) fn refuse_double_key(&self, table: &DraftTable, row: &DraftRow) -> Result<(), RowFault> {
         let first = table.row_key(row).and_then(|key| self.keys.get(&key));
         let Some(first) = first.filter(|first| !(first.is_named && row.is_named())) else { return Ok(()) };
@@ -85,6 +91,7 @@ impl Planner<'_> {
         Err(RowFault::of_row(RowCode::DuplicateKey, message))
     }
 
+    /// Notes the key of a row, for the rows after it.
     pub(super) fn keep_key(&mut self, table: &DraftTable, row: &DraftRow, planned: &PlannedRow) {
         let Some(key) = table.row_key(row).filter(|_| row.fault.is_none()) else { return };
         let id = planned.id.filter(|_| !matches!(planned.action, Action::Fail(_)));
