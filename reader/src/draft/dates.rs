@@ -60,7 +60,8 @@ static NUMBERS: LazyLock<[(Regex, char); 3]> = LazyLock::new(|| {
 });
 static YEAR_FIRST: LazyLock<Regex> =
     LazyLock::new(|| regex("((?:19|20)[0-9][0-9]) ?[./-] ?([0-9]{1,2}) ?[./-] ?([0-9]{1,2})"));
-static EIGHT_DIGITS: LazyLock<Regex> = LazyLock::new(|| regex("[0-9]{8}"));
+/// Eight digits without separators, or with only the first of two, as when `27/03/2018` was read without a stroke.
+static EIGHT_DIGITS: LazyLock<Regex> = LazyLock::new(|| regex("[0-9]{8}|[0-9]{2}[ ./-][0-9]{2}(?:19|20)[0-9]{2}"));
 static DAY_NAME: LazyLock<Regex> = LazyLock::new(|| {
     let day = "([0-9]{1,2})(?:st|nd|rd|th|er|o)?[ .,/'-]{0,2}(?:de |of )?";
     regex(&format!("{day}([a-z]{{3,10}})[ .,/'-]{{0,2}}(?:de |del |of )?{YEAR}"))
@@ -141,8 +142,11 @@ fn month_of_year(parts: &Captures<'_>) -> Option<Form> {
     Some(Form::EndOfMonth(Date::from_calendar_date(year, month, month.length(year)).ok()?))
 }
 
-/// Eight digits without separators: the year first, or last.
+/// Eight digits: the year first, or last. A separator says that the day stands first.
 fn eight_digits(text: &str) -> Option<Form> {
+    if text.len() > 8 {
+        return clear(year(&text[5..])?, numbered(&text[3..5])?, number(&text[..2])?);
+    }
     let this_century = |text: &str| text.starts_with("20").then(|| year(text)).flatten();
     let year_first = this_century(&text[..4]).and_then(|year| clear(year, numbered(&text[4..6])?, number(&text[6..])?));
     year_first.or_else(|| clear(this_century(&text[4..])?, numbered(&text[2..4])?, number(&text[..2])?))
