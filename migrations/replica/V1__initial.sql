@@ -89,7 +89,8 @@ CREATE TABLE _reconcile (
     deleted_count   INTEGER NOT NULL DEFAULT 0, -- how many records were found to be deleted on the server
     accepted        INTEGER NOT NULL DEFAULT 0, -- 1: a person has agreed to every deletion
     question        TEXT,                       -- what a person is asked before the reconcile goes on
-    counts_at_start TEXT                        -- JSON: how many records of each collection were known at the start
+    counts_at_start TEXT                        -- JSON: how many records of each collection were known at the start;
+                                                -- NULL while only changes are compared
 ) STRICT;
 
 CREATE TABLE _listed (

@@ -36,10 +36,6 @@ fn begin_in(
     if !begun || (!is_filled && before.is_none() && matches!(cause, ReconcileCause::Asked { .. })) {
         return Ok(None);
     }
-    // A restart keeps the first counts: the running reconcile has fetched records that the replica did not have before.
-    let counts: Option<String> =
-        tx.query_row("SELECT counts_at_start FROM _reconcile", [], |row| row.get(0)).optional()?.flatten();
-    let counts = counts.map_or_else(|| listing::count_known_by_kind(tx), Ok)?;
     listing::clear(tx)?;
     base::clear_reported_missing(tx)?;
     if !matches!(cause, ReconcileCause::Asked { .. }) {
@@ -54,6 +50,7 @@ fn begin_in(
     };
     let fork = known_fork(tx, cause)?;
     let only_changes = only_changes_differ(cause, before.as_ref(), backfilled);
+    let counts = counts_at_start(tx, only_changes)?;
     match cause {
         ReconcileCause::Gap { resume } => {
             tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
@@ -90,6 +87,18 @@ fn begin_in(
         (cause.as_str(), &since, fork, accepted, tail, &counts, only_changes),
     )?;
     load(tx)
+}
+
+/// The records of each collection, as JSON. A restart keeps the first counts: the running reconcile has fetched records that
+/// the replica did not have before. None when only changes are compared: counting all records would cost more than the
+/// changes, and a list of deletions proves each of them.
+fn counts_at_start(tx: &Transaction<'_>, only_changes: bool) -> Result<Option<String>, StoreError> {
+    if only_changes {
+        return Ok(None);
+    }
+    let kept: Option<String> =
+        tx.query_row("SELECT counts_at_start FROM _reconcile", [], |row| row.get(0)).optional()?.flatten();
+    kept.map_or_else(|| listing::count_known_by_kind(tx), Ok).map(Some)
 }
 
 /// True when the rows are right except for what the server has changed since `_sync.position`: events were missed, within one

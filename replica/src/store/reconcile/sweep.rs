@@ -31,8 +31,9 @@ pub(crate) fn sweep(
     now: Timestamp,
 ) -> Result<SweepOutcome, StoreError> {
     gate::sync_tx(connection, |tx| {
-        let (only_changes, accepted, restored, before): (bool, bool, bool, i64) = tx.query_row(
-            "SELECT only_changes, accepted, cause = 'restored', coalesce(counts_at_start ->> ?1, 0) FROM _reconcile",
+        let (only_changes, accepted, restored, before): (bool, bool, bool, Option<i64>) = tx.query_row(
+            "SELECT only_changes, accepted, cause = 'restored',
+                 CASE WHEN counts_at_start IS NOT NULL THEN coalesce(counts_at_start ->> ?1, 0) END FROM _reconcile",
             [kind.as_str()],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
         )?;
@@ -54,7 +55,12 @@ pub(crate) fn sweep(
             vanished.iter().filter(|record| !record.has_last_edit_delete).map(|record| record.id.as_str()).collect();
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
         // A server that is restored a second time can also lose records that were read since the start.
-        let of = if gone > before { listing::count_known(tx, kind)? } else { before };
+        let of = match before {
+            Some(before) if gone <= before => before,
+            _ if gone == 0 => 0,
+            _ => listing::count_known(tx, kind)?,
+        };
+        let before = before.unwrap_or(of);
         let accepted = accepted || hearth_simulated::planted(hearth_simulated::PlantedFault::MassDeleteUnguarded);
         let is_mass = if only_changes { is_mass_listed(gone, before) } else { is_mass_delete(gone, before) };
         if !accepted && is_mass {

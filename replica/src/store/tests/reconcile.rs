@@ -217,7 +217,7 @@ fn deleted_visible_record_is_counted_once() {
     scene.hear(vec![deleted(6)]);
     let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted on the server%'";
     assert_eq!((scene.states(), scene.one(sentence).as_str()), (vec![EditState::Conflict], "1"));
-    scene.recovers(&gap());
+    scene.recovers(&ReconcileCause::Asked { accepted: false });
     assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
     assert_eq!(scene.row("SELECT deleted_count, counts_at_start ->> 'task' FROM _reconcile"), json!([0, 0]));
     assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(sentence).as_str()), ("Mine", "1"));
