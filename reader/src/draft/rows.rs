@@ -1,11 +1,13 @@
 //! The rows of a file as the rules of drafts read them: words in plain lower case, and letters without spaces for the search of
 //! labels. Must not know what a word means.
 
+use std::ops::Range;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::model::{Confidence, Evidence, FileReading, Source};
-use crate::reading::{Area, Word};
+use crate::reading::{Area, Line, Word};
 
 /// A space between two parts of one number is narrower than this many letters.
 const SPACE_LETTERS: f32 = 1.5;
@@ -16,6 +18,8 @@ pub(super) struct Row<'r> {
     pub(super) file: usize,
     /// The number of the page in its file, from 0.
     pub(super) page: usize,
+    /// Where the text of its page runs.
+    direction: Direction,
     /// The words as read.
     pub(super) words: &'r [Word],
     /// The words in lower case, without accents, with one space between.
@@ -24,6 +28,15 @@ pub(super) struct Row<'r> {
     starts: Vec<usize>,
     /// The letters and digits alone.
     pub(super) compact: Compact,
+}
+
+/// Where the text of a page runs. Places are those of the photo, which may be turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Right,
+    Left,
+    Down,
+    Up,
 }
 
 /// The letters and digits of a row without spaces: labels are found in it also where letters stand apart or words stick together.
@@ -37,16 +50,36 @@ pub(super) struct Compact {
 
 /// The rows of all pages of one file, from top to bottom.
 pub(super) fn rows(file: usize, reading: &FileReading) -> Vec<Row<'_>> {
-    let pages = reading.reading.pages.iter().enumerate();
-    pages
-        .flat_map(|(page, content)| content.lines.iter().map(move |line| (page, line)))
-        .filter(|(_, line)| !line.words.is_empty())
-        .map(|(page, line)| Row::new(file, page, &line.words))
-        .collect()
+    let mut rows = Vec::new();
+    for (page, content) in reading.reading.pages.iter().enumerate() {
+        let direction = Direction::of(&content.lines);
+        let lines = content.lines.iter().filter(|line| !line.words.is_empty());
+        rows.extend(lines.map(|line| Row::new(file, page, direction, &line.words)));
+    }
+    rows
+}
+
+impl Direction {
+    /// The direction from the first words of lines to their last words.
+    fn of(lines: &[Line]) -> Direction {
+        let (mut right, mut down) = (0.0, 0.0);
+        for line in lines {
+            if let [first, .., last] = line.words.as_slice() {
+                right += last.area.x + last.area.w / 2.0 - first.area.x - first.area.w / 2.0;
+                down += last.area.y + last.area.h / 2.0 - first.area.y - first.area.h / 2.0;
+            }
+        }
+        match right.abs() >= down.abs() {
+            true if right < 0.0 => Direction::Left,
+            true => Direction::Right,
+            false if down < 0.0 => Direction::Up,
+            false => Direction::Down,
+        }
+    }
 }
 
 impl<'r> Row<'r> {
-    fn new(file: usize, page: usize, words: &'r [Word]) -> Row<'r> {
+    fn new(file: usize, page: usize, direction: Direction, words: &'r [Word]) -> Row<'r> {
         let (mut text, mut starts, mut compact) = (String::new(), Vec::with_capacity(words.len()), Compact::default());
         for (at, word) in words.iter().enumerate() {
             if at > 0 {
@@ -56,7 +89,28 @@ impl<'r> Row<'r> {
             fold_into(&word.text, &mut text);
             compact.push(at, &text[starts[at]..]);
         }
-        Row { file, page, words, text, starts, compact }
+        Row { file, page, direction, words, text, starts, compact }
+    }
+
+    /// Where an area begins and ends along the text.
+    pub(super) fn span(&self, area: Area) -> Range<f32> {
+        match self.direction {
+            Direction::Right => area.x..area.x + area.w,
+            Direction::Left => -area.x - area.w..-area.x,
+            Direction::Down => area.y..area.y + area.h,
+            Direction::Up => -area.y - area.h..-area.y,
+        }
+    }
+
+    /// The room between a word and the next, in letters of the word. None: the file states no places.
+    pub(super) fn letters_to_next(&self, at: usize) -> Option<f32> {
+        let (word, next) = (self.words.get(at)?, self.words.get(at + 1)?);
+        if word.area.w <= 0.0 || next.area.w <= 0.0 {
+            return None;
+        }
+        let place = self.span(word.area);
+        let letter = (place.end - place.start) / word.text.chars().count().max(1) as f32;
+        Some((self.span(next.area).start - place.end) / letter)
     }
 
     /// A word in lower case, without accents.
@@ -88,12 +142,7 @@ impl<'r> Row<'r> {
 
     /// Whether only a space lies between a word and the next. None: the file states no places.
     pub(super) fn is_near_next(&self, at: usize) -> Option<bool> {
-        let (word, next) = (self.words.get(at)?, self.words.get(at + 1)?);
-        if word.area.w <= 0.0 || next.area.w <= 0.0 {
-            return None;
-        }
-        let letter = word.area.w / word.text.chars().count().max(1) as f32;
-        Some(next.area.x - (word.area.x + word.area.w) < SPACE_LETTERS * letter)
+        Some(self.letters_to_next(at)? < SPACE_LETTERS)
     }
 
     /// The evidence of a value that stands in the words from one to another.

@@ -75,9 +75,7 @@ fn last<T: Copy>(row: &Row<'_>, from: usize, next: Option<&Hit<T>>) -> usize {
 }
 
 fn is_gap(row: &Row<'_>, at: usize) -> bool {
-    let (word, next) = (&row.words[at], &row.words[at + 1]);
-    let letter = word.area.w / word.text.chars().count().max(1) as f32;
-    letter > 0.0 && next.area.x - (word.area.x + word.area.w) > GAP_LETTERS * letter
+    row.letters_to_next(at).is_some_and(|letters| letters > GAP_LETTERS)
 }
 
 /// The words of the next row that stand below a label. Without places: the whole row.
@@ -87,14 +85,13 @@ fn below<T: Copy>(rows: &[Row<'_>], at: usize, hit: &Hit<T>, behind: Option<&Hit
         let to = next.words.len().min(WORDS_MAX) - 1;
         return Some(Labelled { text: trimmed(&next.raw(0, to)), row: at + 1, from: 0, to });
     };
-    let touches = |word: &usize| {
-        let area = next.words[*word].area;
-        area.x < label.x + label.w && label.x < area.x + area.w
-    };
+    let label = next.span(label);
+    let place = |word: usize| next.span(next.words[word].area);
+    let touches = |word: &usize| place(*word).start < label.end && label.start < place(*word).end;
     let from = (0..next.words.len()).find(touches)?;
-    let column = behind.and_then(|behind| rows[at].area(behind.from, behind.to)).map(|area| area.x);
+    let column = behind.and_then(|behind| rows[at].area(behind.from, behind.to)).map(|area| next.span(area).start);
     let end = next.words.len().min(from + WORDS_MAX) - 1;
-    let ends = |word: &usize| is_gap(next, *word) || column.is_some_and(|x| next.words[word + 1].area.x >= x);
+    let ends = |word: &usize| is_gap(next, *word) || column.is_some_and(|start| place(word + 1).start >= start);
     let to = (from..end).find(ends).unwrap_or(end);
     Some(Labelled { text: trimmed(&next.raw(from, to)), row: at + 1, from, to })
 }

@@ -38,10 +38,27 @@ fn words(line: &str, y: f32, h: f32) -> Vec<Word> {
     words
 }
 
+/// Turns the photo of a file to the right by a quarter; the lines stay in the order of reading.
+fn turned(mut file: FileReading) -> FileReading {
+    for page in &mut file.reading.pages {
+        page.aspect = 1.0 / page.aspect;
+        for word in page.lines.iter_mut().flat_map(|line| &mut line.words) {
+            let Area { x, y, w, h } = word.area;
+            word.area = Area { x: 1.0 - y - h, y: x, w: h, h: w };
+        }
+    }
+    file
+}
+
 /// The draft of one kind of one text, in a home that knows nothing.
 fn draft(text: &str, kind: &str) -> Draft {
-    let drafts = smart_add(&[file("file", text)], &Known::default());
-    drafts.into_iter().find(|draft| draft.kind == kind).unwrap_or_else(|| panic!("no {kind} for:\n{text}"))
+    draft_of(file("file", text), kind)
+}
+
+fn draft_of(file: FileReading, kind: &str) -> Draft {
+    let text: Vec<String> = file.reading.texts().collect();
+    let drafts = smart_add(&[file], &Known::default());
+    drafts.into_iter().find(|draft| draft.kind == kind).unwrap_or_else(|| panic!("no {kind} for:\n{}", text.join("\n")))
 }
 
 /// The text of a field, or `-`.

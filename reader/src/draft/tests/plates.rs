@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{draft, field, file, sure};
+use super::{draft, draft_of, field, file, sure, turned};
 use crate::draft::{Confidence, FileReading, Known, Source, keys, smart_add};
 use crate::reading::{Area, Code, CodeFormat};
 
@@ -30,6 +30,24 @@ fn plates_give_make_model_and_serial() {
             wrong.push(format!("expected {}\nread     {}", expected.join(" | "), read.join(" | ")));
         }
         assert_ne!(sure(&draft, "serial_number"), "certain", "text alone proves no serial number:\n{text}");
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A photo may be turned; columns are columns then, too.
+#[test]
+fn turned_plates_give_the_same() {
+    let mut wrong = Vec::new();
+    for (expected, text) in blocks(PLATES) {
+        let mut photo = file("plate", text);
+        for turns in 1..4 {
+            photo = turned(photo);
+            let draft = draft_of(photo.clone(), "inventory");
+            let read = ["make", "model", "serial_number"].map(|name| field(&draft, name).to_owned());
+            if read[..] != expected[..] {
+                wrong.push(format!("{turns} quarters: expected {}\nread {}", expected.join(" | "), read.join(" | ")));
+            }
+        }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
