@@ -1,15 +1,17 @@
 //! How well photos and papers are read: `bench reader --data DIR`. Beside each file `NAME.jpg`, `.png`, `.webp`, `.gif`, `.pdf` or
 //! `.txt` in DIR stands `NAME.json` with what a person reads there; each member may be absent:
 //!
-//! `{ "words": ["TOTAL", "21.54"], "date": "2026-03-14", "total": "21.54", "codes": ["4006381333931"] }`
+//! `{ "words": ["TOTAL", "21.54"], "date": "2026-03-14", "total": "21.54", "codes": ["4006381333931"], "fields": { "make": "Bosch" } }`
+//!
+//! `fields` are those of the thing in the photo.
 //!
 //! A word is right when the text has it between spaces, with all its marks; capital and small letters are one. Each word that was read
 //! counts once, at any place. Beside it stands the share of the parts of words that are letters and digits, so `TOTAL:` and `TOTAL` are
 //! one part, and `81200,JOHOR` is two: recognized text and texts written by hand differ most in marks and spaces.
 //!
-//! `reader_data.py` beside this file makes such directories from two public data sets.
+//! `reader_data.py` beside this file makes such directories.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -34,6 +36,7 @@ struct Expected {
     date: Option<String>,
     total: Option<String>,
     codes: Vec<String>,
+    fields: BTreeMap<String, String>,
 }
 
 /// How many of how many.
@@ -52,6 +55,7 @@ struct Sums {
     /// Totals that are called certain, and how many of them are right.
     certain: Share,
     codes: Share,
+    fields: Share,
     /// Codes that were found and are not there, and how many of them are called proved.
     wrong_codes: Share,
     seconds: f64,
@@ -76,6 +80,7 @@ pub(crate) fn reader(data: &Path, models: &Path) -> anyhow::Result<()> {
         sums.wrong_codes.all,
         sums.wrong_codes.right
     );
+    println!("fields of things {}", sums.fields.text());
     println!("{:.1} CPU s for each file, at most {:.0} MiB", sums.seconds / count, sums.peak_mib);
     Ok(())
 }
@@ -135,6 +140,14 @@ fn measure(file: &Path, expected: &Expected, models: &Path, sums: &mut Sums) -> 
         drafts.iter().find(|draft| draft.fields.contains_key("issued_on") || draft.fields.contains_key("amount"));
     let (date, _) = value(document, "issued_on");
     let (total, confidence) = value(document, "amount");
+    let thing = drafts.iter().find(|draft| draft.kind == "inventory");
+    for (field, expected) in &expected.fields {
+        let found = value(thing, field).0;
+        sums.fields.add(found.as_ref() == Some(expected));
+        if found.as_ref() != Some(expected) {
+            println!("{name}: {field} {found:?} in place of {expected}");
+        }
+    }
     if let Some(expected) = &expected.date {
         sums.dates.add(date.as_ref() == Some(expected));
     }

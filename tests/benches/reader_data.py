@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the directories that `bench reader --data DIR` measures from two public data sets, which are not part of this repository.
+"""Makes the directories that `bench reader --data DIR` measures: from two public data sets, which are not part of this repository, and
+pictures of rating plates, drawn from the texts of the unit tests.
 
     reader_data.py sroie SROIE OUT   SROIE: a copy of github.com/zzzDavid/ICDAR-2019-SROIE; 60 of its 626 receipts, by a fixed seed
     reader_data.py zxing ZXING OUT   ZXING: a copy of github.com/zxing/zxing; the photos of codes of the kinds that Hearth reads
+    reader_data.py plates FONTS OUT  FONTS: such as /usr/share/fonts; draws each plate in one of four typefaces, some of them turned
+                                     by a quarter or half, all a little askew, with noise (needs the package pillow)
 
 Photos are linked, not copied.
 """
@@ -14,6 +17,8 @@ import re
 import sys
 
 SEED, SAMPLE = 34, 60
+PLATES = pathlib.Path(__file__).parents[2] / "reader/src/draft/tests/plates.txt"
+TYPEFACES = ["DejaVuSans.ttf", "DejaVuSansMono.ttf", "LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf"]
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 FOLDERS = re.compile(r"(code128|code39|code93|datamatrix|ean13|ean8|itf|qrcode|upca|upce)-\d+|inverted|upcean-extension-1")
 # Day first, as the receipts of Malaysia have it.
@@ -75,8 +80,32 @@ def zxing(root, out):
                 put(out, photo, {"codes": [code.strip()]})
 
 
+def plates(fonts, out):
+    from PIL import Image, ImageDraw, ImageFilter, ImageFont
+
+    random.seed(SEED)
+    faces = [ImageFont.truetype(next(fonts.rglob(name)), 34) for name in TYPEFACES]
+    blocks = [block for block in PLATES.read_text().split("=== ") if "|" in block.split("\n")[0]]
+    for number, block in enumerate(blocks):
+        head, *lines = block.rstrip("\n").split("\n")
+        # Columns stand below each other in letters of one width only.
+        face = faces[1] if any("   " in line for line in lines) else faces[number % len(faces)]
+        width = int(max(face.getlength(line) for line in lines)) + 80
+        plate = Image.new("L", (width, 50 * len(lines) + 60), random.randint(190, 240))
+        draw = ImageDraw.Draw(plate)
+        for row, line in enumerate(lines):
+            draw.text((40, 30 + 50 * row), line, font=face, fill=random.randint(10, 60))
+        turned = random.choice([0, 0, 90, 180, 270]) + random.uniform(-5, 5)
+        photo = plate.rotate(turned, expand=True, fillcolor=120, resample=Image.Resampling.BICUBIC).filter(ImageFilter.GaussianBlur(0.7))
+        noise = Image.effect_noise(photo.size, 24)
+        Image.blend(photo, noise, 0.12).convert("RGB").save(out / f"plate-{number:02}.jpg", quality=80)
+        names = zip(["make", "model", "serial_number"], [part.strip() for part in head.split("|")])
+        expected = {"fields": {name: value for name, value in names if value != "-"}}
+        (out / f"plate-{number:02}.json").write_text(json.dumps(expected))
+
+
 if __name__ == "__main__":
-    makers = {"sroie": sroie, "zxing": zxing}
+    makers = {"sroie": sroie, "zxing": zxing, "plates": plates}
     if len(sys.argv) != 4 or sys.argv[1] not in makers:
         sys.exit(__doc__)
     target = pathlib.Path(sys.argv[3])
