@@ -2,7 +2,7 @@
 //! answered.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::http::Uri;
 use tokio::net::TcpListener;
@@ -16,10 +16,18 @@ pub(crate) async fn listen(wanted: SocketAddr) -> io::Result<(TcpListener, Socke
     Ok((listener, address))
 }
 
-/// The URL at which clients reach the service.
+/// The URL at which clients reach the service. Without one in the settings, a service on all addresses names this machine.
 pub(crate) fn public_url(config: &Config) -> String {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
-    config.base_url.clone().unwrap_or_else(|| format!("{scheme}://{}", config.listen))
+    config.base_url.clone().unwrap_or_else(|| {
+        let mut address = config.listen;
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
+        }
+        format!("{scheme}://{address}")
+    })
 }
 
 /// The host in the public URL. None: no public URL is set.
@@ -31,7 +39,7 @@ pub(crate) fn host(config: &Config) -> Option<String> {
 /// Warns of an address that clients cannot reach, and of one that they reach without encryption.
 pub(crate) fn warn_of_address(config: &Config, address: SocketAddr) {
     if config.base_url.is_none() && address.ip().is_unspecified() {
-        tracing::warn!(%address, "links contain an address that no client can reach; set --base-url to the public URL of this service");
+        tracing::warn!(%address, "links lead to this machine alone; set --base-url to the public URL of this service");
     }
     let is_https = config.base_url.as_ref().is_some_and(|url| url.starts_with("https://"));
     match config.tls {

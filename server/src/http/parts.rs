@@ -102,7 +102,10 @@ pub(super) fn check_accept(route: &Route, headers: &HeaderMap) -> Result<&'stati
 /// Refuses a body with a media type or encoding that the route does not read.
 pub(super) fn check_content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     let accepted = route.request_body.media();
-    let refuse = |message: String| Err(Problem::new(ProblemType::UnsupportedMediaType, message));
+    let refuse = |message: String| {
+        let fix = format!("Send the body with `Content-Type: {}` and no Content-Encoding.", accepted.join("` or `"));
+        Err(Problem::new(ProblemType::UnsupportedMediaType, message).with_fix(fix))
+    };
     if let Some(encoding) = header_value(headers, CONTENT_ENCODING) {
         return refuse(format!("A body with Content-Encoding {encoding} is not read."));
     }

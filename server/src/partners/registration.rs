@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::http::Uri;
 use hearth_contract::paths;
+use hearth_contract::printed_text::is_harmless;
 use serde_json::{Map, Value, json};
 
 use super::endpoints::{admit, limit};
@@ -51,8 +52,9 @@ pub(super) fn check(client: &Map<String, Value>) -> Result<(), Reply> {
         return Err(error(400, "invalid_redirect_uri", &text));
     }
     let name = client.get("client_name").map_or(Some(""), Value::as_str);
-    if name.is_none_or(|name| name.chars().count() > NAME_MAX || name.chars().any(char::is_control)) {
-        let text = format!("client_name must be one line of at most {NAME_MAX} characters.");
+    if name.is_none_or(|name| name.chars().count() > NAME_MAX || !name.chars().all(is_harmless)) {
+        let text =
+            format!("client_name must be one line of at most {NAME_MAX} characters, without marks that reorder text.");
         return Err(error(400, "invalid_client_metadata", &text));
     }
     Ok(())
@@ -71,12 +73,24 @@ fn adapt(client: &mut Map<String, Value>) {
     });
 }
 
-/// Whether codes may travel to an address: https, or http at the same machine. Without fragment and without a user.
+/// Whether codes may travel to an address: https, or http at the same machine. Without fragment and without a user. The host is
+/// a plain name or address, because the Content-Security-Policy of the consent page names it.
 fn is_safe_redirect(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let host = uri.host().unwrap_or_default();
-    let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-    if has_user || text.contains(['#', '\\']) || host.is_empty() || text.len() > REDIRECT_MAX {
+    let is_plain = |host: &str| {
+        host.parse::<IpAddr>().is_ok()
+            || host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+    };
+    let port = host.len() + uri.port_u16().map_or(0, |port| 1 + port.to_string().len());
+    // Whatever is neither host nor port, such as a user or a port above 65535, makes the authority longer.
+    let is_exact = uri.authority().is_some_and(|authority| authority.as_str().len() == port);
+    if !is_exact
+        || !is_plain(host.trim_matches(['[', ']']))
+        || text.contains(['#', '\\'])
+        || host.is_empty()
+        || text.len() > REDIRECT_MAX
+    {
         return false;
     }
     match uri.scheme_str() {
@@ -94,6 +108,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_do_not_reorder_text() {
+        let named = |name: &str| check(json!({ "client_name": name }).as_object().expect("an object"));
+        assert!(named("Café 🏠 Ltd").is_ok());
+        for bad in ["Bank\u{202e}knaB", "two\nlines", "\u{2066}inner"] {
+            assert!(named(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
     fn redirects_are_https_or_loopback() {
         for good in ["https://app.example/cb?x=1", "http://127.0.0.1:5/cb", "http://[::1]/cb", "http://localhost:3000/"]
         {
@@ -103,6 +126,13 @@ mod tests {
             "http://app.example/cb",
             "https://app.example/cb#part",
             "https://user@app.example/cb",
+            "https://a.example;sandbox/cb",
+            "https://a.example,b/cb",
+            "https://*/cb",
+            "https://*.example/cb",
+            "https://a.example:99999/cb",
+            "https://a.example:/cb",
+            "https://a'b/cb",
             "http://127.0.0.1.evil.example/cb",
             "http://localhost.evil.example/cb",
             "app:/cb",
