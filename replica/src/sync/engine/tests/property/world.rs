@@ -1,15 +1,15 @@
 //! The world of the property test: an engine on a real database, the server in memory, and a network in which requests
 //! wait until an operation delivers or loses them. Must not know the invariants.
 
+mod operations;
+
 use std::collections::VecDeque;
 
 use rusqlite::Connection;
 
 use super::super::*;
-use super::Operation;
-use super::server::{Key, Server};
+use super::server::Server;
 use crate::sync::wire::HttpRequest;
-use crate::{EditError, Resolution};
 
 /// Rounds in which everything must come to rest.
 const ROUNDS_MAX: usize = 600;
@@ -31,6 +31,13 @@ enum Stream {
     Open(i64),
 }
 
+/// A request on its way. `response`: the answer that is on its way back.
+struct Sent {
+    ticket: u64,
+    request: HttpRequest,
+    response: Option<HttpResponse>,
+}
+
 pub(super) struct World {
     directory: tempfile::TempDir,
     engine: Engine,
@@ -38,7 +45,7 @@ pub(super) struct World {
     pub(super) script: Connection,
     pub(super) server: Server,
     steady: i64,
-    sends: VecDeque<(u64, HttpRequest)>,
+    sends: VecDeque<Sent>,
     stream: Stream,
     marks: u32,
     /// True after a person has decided about an edit.
@@ -90,7 +97,7 @@ impl World {
     fn take(&mut self, output: StepOutput) {
         for command in output.commands {
             match command {
-                Command::Send { ticket, request } => self.sends.push_back((ticket, request)),
+                Command::Send { ticket, request } => self.sends.push_back(Sent { ticket, request, response: None }),
                 Command::OpenStream(request) => {
                     self.stream = Stream::Requested(request.path.split_once("cursor=").unwrap().1.to_owned());
                 }
@@ -116,120 +123,11 @@ impl World {
         self.server.change((kind, id), fields, None);
     }
 
-    /// The row that an index chooses, as its kind and id.
-    fn row(&self, index: usize) -> Option<Key> {
-        let text = "SELECT 'room', id FROM rooms UNION ALL SELECT 'inventory', id FROM inventory ORDER BY 1, 2";
-        let rows = super::column_pairs(&self.script, text);
-        let (kind, id) = rows.get(index % rows.len().max(1))?;
-        Some((Kind::parse(kind)?, id.clone()))
-    }
-
-    /// Does an operation. Nothing happens when there is no object for the operation.
-    pub(super) fn perform(&mut self, operation: &Operation) {
-        match *operation {
-            Operation::Create { item } => {
-                let table = if item { "inventory" } else { "rooms" };
-                let mark = self.mark();
-                self.run_sql(&format!("INSERT INTO {table} (name) VALUES ('{mark}')"));
-            }
-            Operation::Patch { row, second } => self.patch(row, second),
-            Operation::Refer { item } => self.run_sql(&format!(
-                "UPDATE inventory SET room_id = (SELECT id FROM rooms ORDER BY id DESC LIMIT 1)
-                 WHERE id = (SELECT id FROM inventory ORDER BY id LIMIT 1 OFFSET {})",
-                item % 3
-            )),
-            Operation::Delete { row } => {
-                let Some((kind, id)) = self.row(row) else { return };
-                self.run_sql(&format!("DELETE FROM {} WHERE id = '{id}'", kind.collection()));
-            }
-            Operation::Undo => {
-                let done = self.replica.undo(None);
-                self.decided(done.map(drop));
-            }
-            Operation::Decide { mine } => self.decide(mine),
-            Operation::Stranger { row, how } => self.strange(row, how),
-            Operation::RefuseNext => self.server.refuses_next = true,
-            Operation::Deliver { fate } => self.deliver(fate),
-            Operation::Feed { events } => self.feed(events),
-            Operation::CutStream => self.cut(),
-            Operation::Tick => self.tick(),
-            Operation::Restart => self.restart(),
-            Operation::Trim => {
-                self.server.trim();
-                self.cut();
-            }
-            Operation::ForgetKeys => self.server.forget_keys(),
-            Operation::Restore { back } => {
-                self.server.restore((self.server.head() - back).max(1));
-                self.drop_connections();
-            }
-        }
-    }
-
-    fn run_sql(&mut self, text: &str) {
-        // A rule can refuse the statement, for example for a row that is already gone.
-        let _ = self.script.execute(text, []);
-        self.report(DriverEvent::DatabaseChanged);
-    }
-
-    fn patch(&mut self, row: usize, second: bool) {
-        let Some((kind, id)) = self.row(row) else { return };
-        let field = match (kind, second) {
-            (Kind::Room, false) => "name",
-            (Kind::Room, true) => "floor",
-            (_, false) => "name",
-            (_, true) => "notes",
-        };
-        let mark = self.mark();
-        self.run_sql(&format!("UPDATE {} SET {field} = '{mark}' WHERE id = '{id}'", kind.collection()));
-    }
-
-    fn strange(&mut self, row: usize, how: u8) {
-        let records = self.server.records();
-        let Some((record, fields)) = records.iter().nth(row % records.len().max(1)) else { return };
-        let (record, mut fields) = (record.clone(), fields.clone());
-        let field = match (record.0, how) {
-            (_, 0) => {
-                self.server.delete(record, None);
-                return;
-            }
-            (kind, 1) => return self.strange_create(kind),
-            (Kind::Room, 2) => "name",
-            (Kind::Room, _) => "floor",
-            (_, 2) => "name",
-            _ => "notes",
-        };
-        fields.insert(field.to_owned(), self.mark().into());
-        self.server.change(record, Some(fields), None);
-    }
-
-    /// Decides about the first edit that needs a person. False: there is none.
-    fn decide(&mut self, mine: bool) {
-        let edits = self.replica.edits().unwrap();
-        let needs_decision = |state| matches!(state, EditState::Conflict | EditState::Rejected);
-        let Some(edit) = edits.iter().find(|edit| needs_decision(edit.state)) else { return };
-        let done = match (edit.state, mine) {
-            (EditState::Conflict, true) => self.replica.resolve(edit.id, &Resolution::mine()),
-            (EditState::Conflict, false) => self.replica.resolve(edit.id, &Resolution::theirs()),
-            (_, true) => self.replica.retry(edit.id),
-            (_, false) => self.replica.discard(edit.id),
-        };
-        let done = done.or_else(|_| self.replica.discard(edit.id));
-        self.decided(done.map(drop));
-    }
-
-    fn decided(&mut self, done: Result<(), EditError>) {
-        if done.is_ok() {
-            (self.has_decided, self.server.allows_new_keys) = (true, true);
-        }
-        self.report(DriverEvent::DatabaseChanged);
-    }
-
     fn deliver(&mut self, fate: Fate) {
-        let Some((ticket, request)) = self.sends.pop_front() else { return };
+        let Some(Sent { ticket, request, response: served }) = self.sends.pop_front() else { return };
         let lost = || Err("the connection broke".to_owned());
         let response = match fate {
-            Fate::Answered => Ok(self.server.handle(&request, true)),
+            Fate::Answered => Ok(served.unwrap_or_else(|| self.server.handle(&request, true))),
             Fate::LostBefore => lost(),
             Fate::LostAfter => {
                 self.server.handle(&request, false);
@@ -317,7 +215,7 @@ impl World {
             }
         }
         let edits = self.replica.edits().unwrap();
-        Err(format!("the sync does not come to rest: {:?}, {edits:?}", super::state_of(&self.script)))
+        Err(format!("the sync does not come to rest: {:?}, {edits:?}", super::invariants::state_of(&self.script)))
     }
 
     fn stream_has_more(&self) -> bool {
@@ -325,7 +223,7 @@ impl World {
     }
 
     fn is_at_rest(&self) -> bool {
-        let state = super::state_of(&self.script);
+        let state = super::invariants::state_of(&self.script);
         let is_current = state.position == self.server.head() && state.phase == "live" && !state.is_reconciling;
         is_current && self.sends.is_empty() && self.replica.edits().unwrap().is_empty()
     }
