@@ -1,6 +1,7 @@
 //! The engine on a real database, with scripted responses of a server.
 
 mod phase_log;
+mod property;
 
 use hearth_contract::event::Event as FeedEvent;
 use hearth_contract::formats::Timestamp;

@@ -1,0 +1,119 @@
+//! The property test of the sync: after any sequence of edits, events, lost answers, restarts, trims and restores, the
+//! invariants of `docs/architecture.md` hold. The engine with its three machines and the store run on a real database
+//! against a server in memory. Operations are values, so a failing sequence is made shorter by the library.
+
+mod invariants;
+mod server;
+mod world;
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use self::invariants::{check_end, check_step};
+use self::world::{Fate, World};
+
+/// Sequences per run, unless PROPTEST_CASES names another number. The time of a run in a debug build is below 20 s.
+const CASES: u32 = 64;
+/// Operations of one sequence, at most.
+const OPERATIONS_MAX: usize = 40;
+/// One step of a sequence. A row is chosen by an index into the rows at that moment.
+#[derive(Debug, Clone)]
+enum Operation {
+    Create {
+        item: bool,
+    },
+    Patch {
+        row: usize,
+        second: bool,
+    },
+    Refer {
+        item: usize,
+    },
+    Delete {
+        row: usize,
+    },
+    Undo,
+    Decide {
+        mine: bool,
+    },
+    Stranger {
+        row: usize,
+        how: u8,
+    },
+    RefuseNext,
+    Deliver {
+        fate: Fate,
+    },
+    Feed {
+        events: usize,
+    },
+    /// The server answers a request, and the answer is still on the way.
+    Serve {
+        request: usize,
+    },
+    /// The stream brings this many events once more.
+    Repeat {
+        events: i64,
+    },
+    CutStream,
+    Tick,
+    Restart,
+    Trim,
+    ForgetKeys,
+    Restore {
+        back: i64,
+    },
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let fate = prop_oneof![
+        6 => Just(Fate::Answered), 1 => Just(Fate::LostBefore), 2 => Just(Fate::LostAfter), 1 => Just(Fate::Unavailable),
+    ];
+    prop_oneof![
+        3 => any::<bool>().prop_map(|item| Operation::Create { item }),
+        6 => (0..4_usize, any::<bool>()).prop_map(|(row, second)| Operation::Patch { row, second }),
+        2 => (0..3_usize).prop_map(|item| Operation::Refer { item }),
+        2 => (0..4_usize).prop_map(|row| Operation::Delete { row }),
+        1 => Just(Operation::Undo),
+        2 => any::<bool>().prop_map(|mine| Operation::Decide { mine }),
+        5 => (0..4_usize, 0..5_u8).prop_map(|(row, how)| Operation::Stranger { row, how }),
+        1 => Just(Operation::RefuseNext),
+        14 => fate.prop_map(|fate| Operation::Deliver { fate }),
+        10 => (1..4_usize).prop_map(|events| Operation::Feed { events }),
+        4 => (0..3_usize).prop_map(|request| Operation::Serve { request }),
+        2 => (1..4_i64).prop_map(|events| Operation::Repeat { events }),
+        1 => Just(Operation::CutStream),
+        4 => Just(Operation::Tick),
+        2 => Just(Operation::Restart),
+        1 => Just(Operation::Trim),
+        1 => Just(Operation::ForgetKeys),
+        1 => (1..5_i64).prop_map(|back| Operation::Restore { back }),
+    ]
+}
+
+fn run(operations: &[Operation]) -> Result<(), String> {
+    let (mut world, mut seen) = (World::new(), BTreeSet::new());
+    world.settle()?;
+    for operation in operations {
+        world.perform(operation);
+        check_step(&world, &mut seen)?;
+    }
+    world.settle()?;
+    check_step(&world, &mut seen)?;
+    check_end(&world)
+}
+
+fn config() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() { config } else { ProptestConfig { cases: CASES, ..config } }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_sequence_keeps_the_invariants(operations in prop::collection::vec(operation(), 1..OPERATIONS_MAX)) {
+        run(&operations).map_err(TestCaseError::fail)?;
+    }
+}
