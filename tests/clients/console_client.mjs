@@ -142,6 +142,70 @@ await Promise.race([stream.text(), new Promise((_, fail) => setTimeout(fail, 500
 assert(Date.now() - revoked < 2000, `the stream ended after ${Date.now() - revoked} ms`);
 assert.deepEqual([(await me(first)).status, (await me(second)).status], [401, 200]);
 
+// An owner makes, rotates and revokes a key without scripts. Its name, and every text of the records that it writes, is hostile.
+const hostile = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>"'&lt;`;
+const owner = await visitor({ javaScriptEnabled: false, storageState: await anna.context().storageState() });
+await owner.goto(`${base}/console/keys`);
+await owner.getByRole("link", { name: "New API key" }).first().click();
+await owner.getByLabel("Name").fill(hostile.slice(0, 60));
+await owner.getByRole("radio", { name: "live" }).check();
+for (const box of await owner.getByRole("checkbox").all()) await box.check();
+await press(owner, "Create the key");
+const writer = await owner.locator("#secret").innerText();
+keep(writer);
+const write = async (path, body) => {
+  const authorization = `Bearer ${writer}`;
+  const sent = { method: "POST", headers: { authorization, "content-type": "application/json" }, body: JSON.stringify(body) };
+  const answer = await fetch(`${base}/v1/${path}`, sent);
+  assert.equal(answer.status, 201, `${path}: ${await answer.clone().text()}`);
+  return (await answer.json()).data;
+};
+const texts = {
+  rooms: { name: hostile, notes: hostile },
+  inventory: { name: hostile, make: hostile, model: hostile, notes: hostile },
+  vehicles: { name: hostile, make: hostile, notes: hostile },
+  documents: { title: hostile, issuer: hostile, notes: hostile },
+  tasks: { title: hostile, assignee: hostile, notes: hostile },
+};
+const shown = ["/home?q=onerror", "/console/keys", "/console/feed", "/console/requests"];
+for (const [collection, fields] of Object.entries(texts)) {
+  const list = `/home/${collection === "inventory" ? "items" : collection}`;
+  shown.push(collection === "tasks" ? `${list}?show=open` : list, `${list}/${(await write(collection, fields)).id}`);
+}
+for (const path of shown) {
+  assert.equal((await anna.goto(base + path)).status(), 200, path);
+  assert.notEqual(await anna.title(), "run", `${path} runs the text of a record`);
+  assert((await anna.content()).includes("onerror") || path.endsWith("requests"), `${path} does not show the text`);
+}
+await owner.goto(`${base}/console/keys`);
+await owner.getByRole("link", { name: "onerror" }).first().click();
+const hostileKey = owner.url();
+await press(owner, "Rotate the key");
+keep(await owner.locator("#secret").innerText());
+await owner.goto(hostileKey);
+await press(owner, "Revoke the key");
+assert.equal((await me(writer)).status, 401);
+
+// An owner makes a key by keyboard alone.
+const tabTo = async (page, name) => {
+  for (let steps = 0; steps < 80; steps += 1) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(() => [document.activeElement.textContent.trim(), document.activeElement.labels?.[0]?.textContent.trim()]);
+    if (at.some((text) => text?.startsWith(name))) return;
+  }
+  assert.fail(`the keyboard does not reach ${name}`);
+};
+await anna.goto(`${base}/console/keys`);
+await tabTo(anna, "New API key");
+await anna.keyboard.press("Enter");
+await anna.waitForURL(`${base}/console/keys/new`);
+await tabTo(anna, "Name");
+await anna.keyboard.type("by keyboard");
+await tabTo(anna, "Create the key");
+await anna.keyboard.press("Enter");
+await anna.locator("#secret").waitFor();
+keep(await anna.locator("#secret").innerText());
+
 // A member is invited by a link, without scripts, and reads the home.
 await anna.goto(`${base}/console/people`);
 await judge(anna, "people");
@@ -199,6 +263,7 @@ await judge(mia, "owners only");
 const program = createServer((_, response) => response.end("the program has its answer")).listen(0, "127.0.0.1");
 await once(program, "listening");
 const redirect = `http://127.0.0.1:${program.address().port}/callback`;
+const hostileClient = { client_name: hostile.slice(0, 80), redirect_uris: [redirect], grant_types: ["authorization_code"] };
 const post = async (path, body) => (await fetch(base + path, { method: "POST", ...body })).json();
 const about = { client_name: "Shelf App", redirect_uris: [redirect], grant_types: ["authorization_code", "refresh_token"] };
 const headers = { "content-type": "application/json" };
@@ -207,6 +272,10 @@ const verifier = "a-verifier-of-a-test-with-more-than-43-characters";
 const code_challenge = createHash("sha256").update(verifier).digest("base64url");
 const asked = { response_type: "code", client_id, redirect_uri: redirect, scope: "rooms:read tasks:read", state: "s" };
 const query = new URLSearchParams({ ...asked, code_challenge, code_challenge_method: "S256" });
+const evil = await post("/oauth/register", { headers, body: JSON.stringify(hostileClient) });
+const evilQuery = new URLSearchParams({ ...asked, client_id: evil.client_id, code_challenge, code_challenge_method: "S256" });
+await anna.goto(`${base}/oauth/authorize?${evilQuery}`);
+assert((await anna.content()).includes("onerror") && (await anna.title()) !== "run");
 await anna.goto(`${base}/oauth/authorize?${query}`);
 await judge(anna, "consent");
 await anna.getByRole("checkbox", { name: /tasks:read/ }).uncheck();
