@@ -136,7 +136,10 @@ async fn carry_out(app: Arc<App>, found: Option<RouteMatch<'static>>, request: R
         challenge: None,
     };
     let method = request.method().clone();
-    let web_refusal = found.as_ref().and_then(|found| found.entry.web_refusal());
+    let web_refusal = match &found {
+        Some(found) => found.entry.web_refusal(),
+        None => request.extensions().get().and_then(|Served(map): &Served| map.refusal_above(request.uri().path())),
+    };
     // The path of a page may hold the secret of a link, so the log gets the path of the route.
     let target = match (&found, web_refusal) {
         (Some(found), Some(_)) => found.entry.path.to_owned(),

@@ -83,6 +83,12 @@ impl RouteMap {
         let (segment, second) = (names.next().flatten(), names.next().flatten());
         Some(RouteMatch { entry: found.value, segment, second })
     }
+
+    /// The function that writes the refusal of an unknown target: that of the nearest path above it. None: the API.
+    pub fn refusal_above(&self, target: &str) -> Option<WebRefusal> {
+        let above = std::iter::successors(target.rsplit_once('/'), |(above, _)| above.rsplit_once('/'));
+        above.take_while(|(above, _)| !above.is_empty()).find_map(|(above, _)| self.find(above))?.entry.web_refusal()
+    }
 }
 
 /// Percent-decodes a segment. None: the result is not UTF-8.

@@ -139,6 +139,12 @@ async fn every_page_keeps_its_role() {
             "{about}: {of_owner:?}"
         );
     }
+    for path in ["/console/nothing", "/console/keys/a/b/c", "/home/nothing/here"] {
+        let reply = owner.open(path).await;
+        assert_eq!((reply.status, reply.header("x-frame-options")), (404, "DENY"), "{path}");
+        assert!(reply.text.starts_with("<!doctype html>") && reply.text.contains("There is no path"), "{}", reply.text);
+    }
+    assert!(owner.open("/v1/nothing").await.text.starts_with("{"));
 }
 
 #[tokio::test]
