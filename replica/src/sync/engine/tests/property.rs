@@ -17,6 +17,7 @@ use self::world::{Fate, World};
 const CASES: u32 = 64;
 /// Operations of one sequence, at most.
 const OPERATIONS_MAX: usize = 40;
+
 /// One step of a sequence. A row is chosen by an index into the rows at that moment.
 #[derive(Debug, Clone)]
 enum Operation {
@@ -37,9 +38,9 @@ enum Operation {
     Decide {
         mine: bool,
     },
-    Stranger {
+    ByAnother {
         row: usize,
-        how: u8,
+        write: Write,
     },
     RefuseNext,
     Deliver {
@@ -66,9 +67,21 @@ enum Operation {
     },
 }
 
+/// A write of another client to the server. A kind has two fields that change.
+#[derive(Debug, Clone, Copy)]
+enum Write {
+    Create,
+    FirstField,
+    SecondField,
+    Delete,
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     let fate = prop_oneof![
         6 => Just(Fate::Answered), 1 => Just(Fate::LostBefore), 2 => Just(Fate::LostAfter), 1 => Just(Fate::Unavailable),
+    ];
+    let write = prop_oneof![
+        1 => Just(Write::Create), 1 => Just(Write::FirstField), 2 => Just(Write::SecondField), 1 => Just(Write::Delete),
     ];
     prop_oneof![
         3 => any::<bool>().prop_map(|item| Operation::Create { item }),
@@ -77,7 +90,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (0..4_usize).prop_map(|row| Operation::Delete { row }),
         1 => Just(Operation::Undo),
         2 => any::<bool>().prop_map(|mine| Operation::Decide { mine }),
-        5 => (0..4_usize, 0..5_u8).prop_map(|(row, how)| Operation::Stranger { row, how }),
+        5 => (0..4_usize, write).prop_map(|(row, write)| Operation::ByAnother { row, write }),
         1 => Just(Operation::RefuseNext),
         14 => fate.prop_map(|fate| Operation::Deliver { fate }),
         10 => (1..4_usize).prop_map(|events| Operation::Feed { events }),

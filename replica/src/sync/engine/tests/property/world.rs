@@ -83,8 +83,8 @@ impl World {
             marks: 0,
             has_decided: false,
         };
-        world.strange_create(Kind::Room);
-        world.strange_create(Kind::Inventory);
+        world.create_by_another(Kind::Room);
+        world.create_by_another(Kind::Inventory);
         let begun = world.engine.start(1, world.moment()).unwrap();
         world.take(begun);
         world
@@ -117,7 +117,7 @@ impl World {
         format!("mark {}", self.marks)
     }
 
-    fn strange_create(&mut self, kind: Kind) {
+    fn create_by_another(&mut self, kind: Kind) {
         let (mark, id) = (self.mark(), format!("0190a3b0-0000-7000-8000-{:012}", self.marks));
         let fields = json!({ "name": mark }).as_object().cloned();
         self.server.change((kind, id), fields, None);

@@ -1,9 +1,9 @@
 //! What each operation does to the world. Must not know the invariants.
 
 use super::super::super::*;
-use super::super::Operation;
 use super::super::invariants::column_pairs;
 use super::super::server::Key;
+use super::super::{Operation, Write};
 use super::{Stream, World};
 use crate::{EditError, Resolution};
 
@@ -39,7 +39,7 @@ impl World {
                 self.decided(done.map(drop));
             }
             Operation::Decide { mine } => self.decide(mine),
-            Operation::Stranger { row, how } => self.strange(row, how),
+            Operation::ByAnother { row, write } => self.write_by_another(row, write),
             Operation::RefuseNext => self.server.refuses_next = true,
             Operation::Deliver { fate } => self.deliver(fate),
             Operation::Feed { events } => self.feed(events),
@@ -88,26 +88,25 @@ impl World {
         self.run_sql(&format!("UPDATE {} SET {field} = '{mark}' WHERE id = '{id}'", kind.collection()));
     }
 
-    fn strange(&mut self, row: usize, how: u8) {
+    fn write_by_another(&mut self, row: usize, write: Write) {
         let records = self.server.records();
         let Some((record, fields)) = records.iter().nth(row % records.len().max(1)) else { return };
         let (record, mut fields) = (record.clone(), fields.clone());
-        let field = match (record.0, how) {
-            (_, 0) => {
+        let field = match (record.0, write) {
+            (_, Write::Delete) => {
                 self.server.delete(record, None);
                 return;
             }
-            (kind, 1) => return self.strange_create(kind),
-            (Kind::Room, 2) => "name",
-            (Kind::Room, _) => "floor",
-            (_, 2) => "name",
-            _ => "notes",
+            (kind, Write::Create) => return self.create_by_another(kind),
+            (_, Write::FirstField) => "name",
+            (Kind::Room, Write::SecondField) => "floor",
+            (_, Write::SecondField) => "notes",
         };
         fields.insert(field.to_owned(), self.mark().into());
         self.server.change(record, Some(fields), None);
     }
 
-    /// Decides about the first edit that needs a person. False: there is none.
+    /// Decides about the first edit that needs a person. Nothing happens when there is none.
     pub(super) fn decide(&mut self, mine: bool) {
         let edits = self.replica.edits().unwrap();
         let needs_decision = |state| matches!(state, EditState::Conflict | EditState::Rejected);
