@@ -9,7 +9,6 @@ use hearth_contract::schema::Kind;
 use sha2::{Digest, Sha256};
 
 use super::error::Error;
-use super::people::reachable;
 use super::teams::{NAME_RULE, is_valid_name};
 use crate::random::{fresh_id, random_bytes};
 use crate::store::calendars::{self, Calendar, Maker, Scope};
@@ -32,7 +31,7 @@ pub struct CreatedCalendar {
 impl CreatedCalendar {
     /// The address of the calendar. `base_url`: where clients reach the server, without a slash at the end.
     pub fn url(&self, base_url: &str) -> String {
-        format!("{}{}", reachable(base_url), calendar_file(&self.token))
+        format!("{}{}", base_url, calendar_file(&self.token))
     }
 }
 

@@ -40,13 +40,8 @@ pub struct CreatedLink {
 impl CreatedLink {
     /// The address that the person opens. `base_url`: where browsers reach the server, without a slash at the end.
     pub fn url(&self, base_url: &str) -> String {
-        format!("{}/console/link/{}", reachable(base_url), self.token)
+        format!("{}/console/link/{}", base_url, self.token)
     }
-}
-
-/// A base URL that a browser on this machine can open: a server may listen on all addresses.
-pub(super) fn reachable(base_url: &str) -> String {
-    base_url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]")
 }
 
 /// The form in which names are compared: without outer spaces, in lower case and compatibility form.

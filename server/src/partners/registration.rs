@@ -53,8 +53,7 @@ pub(super) fn check(client: &Map<String, Value>) -> Result<(), Reply> {
     }
     let name = client.get("client_name").map_or(Some(""), Value::as_str);
     if name.is_none_or(|name| name.chars().count() > NAME_MAX || !name.chars().all(is_harmless)) {
-        let text =
-            format!("client_name must be one line of at most {NAME_MAX} characters, without marks that reorder text.");
+        let text = format!("client_name must be one line of at most {NAME_MAX} visible characters, without flags.");
         return Err(error(400, "invalid_client_metadata", &text));
     }
     Ok(())
@@ -82,10 +81,10 @@ fn is_safe_redirect(text: &str) -> bool {
         host.parse::<IpAddr>().is_ok()
             || host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
     };
-    let port = host.len() + uri.port_u16().map_or(0, |port| 1 + port.to_string().len());
-    // Whatever is neither host nor port, such as a user or a port above 65535, makes the authority longer.
-    let is_exact = uri.authority().is_some_and(|authority| authority.as_str().len() == port);
-    if !is_exact
+    let length = host.len() + uri.port_u16().map_or(0, |port| 1 + port.to_string().len());
+    // Anything that is neither host nor port, such as a user or a port above 65535, makes the authority longer.
+    let has_only_host_and_port = uri.authority().is_some_and(|authority| authority.as_str().len() == length);
+    if !has_only_host_and_port
         || !is_plain(host.trim_matches(['[', ']']))
         || text.contains(['#', '\\'])
         || host.is_empty()
