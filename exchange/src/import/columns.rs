@@ -13,7 +13,7 @@ use super::{grocy, homebox, snipe_it};
 /// Headings of the name of an item's room.
 const ROOM_NAMES: [&str; 2] = ["room", "room_name"];
 /// Headings of names that stand beside ids. The id counts.
-const NAMES_BESIDE_IDS: [&str; 3] = ["subject", "subject_name", "subject_title"];
+const NAMES_BESIDE_IDS: [&str; 2] = ["subject_name", "subject_title"];
 /// The most columns that a refusal lists.
 const LISTED_MAX: usize = 12;
 
@@ -72,9 +72,14 @@ pub(super) fn recognise(table: &Table, options: &Options) -> Result<Columns, Imp
     };
     let column = |name: &String| Column { name: name.clone(), target: target(name) };
     let mut columns: Vec<Column> = table.columns.iter().map(column).collect();
+    if product == Product::Hearth {
+        keep_out_labels_beside_names(&mut columns);
+    }
     for (name, field) in &options.mapping {
-        let at = position(&table.columns, name, "mapping")?;
-        columns[at].target = mapped(kind, name, field)?;
+        // A mapping belongs to the whole file, and only one of its tables may have the column.
+        if let Some(at) = find(&table.columns, name, "mapping")? {
+            columns[at].target = mapped(kind, name, field)?;
+        }
     }
     let columns = Columns { kind, product, columns };
     columns.check(table)?;
@@ -95,15 +100,62 @@ fn product(headings: &[String]) -> Product {
     }
 }
 
+/// Refuses a mapping of a column that no table of the file has.
+pub(super) fn check_mapping(tables: &[Table], options: &Options) -> Result<(), ImportError> {
+    for (name, _) in &options.mapping {
+        // A heading that two columns of a table have is refused with that table.
+        if tables.iter().all(|table| matches!(find(&table.columns, name, "mapping"), Ok(None))) {
+            return Err(unknown_column(tables.iter().flat_map(|table| &table.columns), name, "mapping"));
+        }
+    }
+    Ok(())
+}
+
 /// The column with this heading; upper and lower case and marks do not count if no heading is equal.
 pub(super) fn position(headings: &[String], name: &str, parameter: &'static str) -> Result<usize, ImportError> {
-    let exact = headings.iter().position(|heading| heading == name.trim());
-    let near = || headings.iter().position(|heading| folded(heading) == folded(name));
-    exact.or_else(near).ok_or_else(|| {
-        let listed: Vec<&str> = headings.iter().take(LISTED_MAX).map(String::as_str).collect();
-        let message = format!("{parameter} names the column {name}, but the columns are {}.", listed.join(", "));
-        ImportError::new(Cause::Parameter(parameter), message)
-    })
+    find(headings, name, parameter)?.ok_or_else(|| unknown_column(headings.iter(), name, parameter))
+}
+
+/// The same. None: no column has this heading. Error: two columns have it.
+fn find(headings: &[String], name: &str, parameter: &'static str) -> Result<Option<usize>, ImportError> {
+    let places = |is: &dyn Fn(&String) -> bool| -> Vec<usize> {
+        headings.iter().enumerate().filter(|(_, heading)| is(heading)).map(|(at, _)| at).collect()
+    };
+    let exact = places(&|heading| heading == name.trim());
+    let found = if exact.is_empty() { places(&|heading| folded(heading) == folded(name)) } else { exact };
+    match found.as_slice() {
+        [first, second, ..] => {
+            let (first, second) = (&headings[*first], &headings[*second]);
+            let message =
+                format!("{parameter} names the column {name}, but the columns {first} and {second} are both meant.");
+            Err(ImportError::new(Cause::Parameter(parameter), format!("{message} Rename one of them in the file.")))
+        }
+        found => Ok(found.first().copied()),
+    }
+}
+
+fn unknown_column<'a>(headings: impl Iterator<Item = &'a String>, name: &str, parameter: &'static str) -> ImportError {
+    let listed: Vec<&str> = headings.take(LISTED_MAX).map(String::as_str).collect();
+    let message = format!("{parameter} names the column {name}, but the columns are {}.", listed.join(", "));
+    ImportError::new(Cause::Parameter(parameter), message)
+}
+
+/// Keeps a column out whose heading is the label of a field, if another column has the name of the field: `subject` beside
+/// `subject_id` is the name of the record that the id means.
+fn keep_out_labels_beside_names(columns: &mut [Column]) {
+    let is_name = |column: &Column| match column.target {
+        Target::Field(field) => (folded(&column.name) == field.name).then_some(field.name),
+        _ => None,
+    };
+    let named: Vec<&str> = columns.iter().filter_map(is_name).collect();
+    for column in columns {
+        if let Target::Field(field) = column.target
+            && folded(&column.name) != field.name
+            && named.contains(&field.name)
+        {
+            column.target = Target::Computed;
+        }
+    }
 }
 
 /// A column by our own names.
@@ -168,10 +220,14 @@ impl Columns {
         for column in &self.columns {
             let Some(field) = Columns::field_name(&column.target).filter(|field| *field != NOTES) else { continue };
             if let Some((first, _)) = seen.iter().find(|(_, known)| *known == field) {
-                let message = format!(
-                    "The columns {first} and {} are both {field}. Keep one out, with an empty field in the mapping.",
-                    column.name
-                );
+                let name = &column.name;
+                let message = if first == name {
+                    format!("The heading has the column {name} twice. Rename or remove one of them.")
+                } else {
+                    format!(
+                        "The columns {first} and {name} are both {field}. Keep one out, with an empty field in the mapping."
+                    )
+                };
                 return Err(ImportError::new(Cause::Columns, message));
             }
             seen.push((&column.name, field));

@@ -20,18 +20,18 @@ const EMPTY_LINE: char = '\u{fdd1}';
 /// A first line of Excel that states the delimiter: `sep=;`.
 const SEPARATOR_LINE: &str = "sep=";
 
-/// Parses a table. Error: no heading, too many rows or columns.
+/// Parses a table. Error: no heading, too many rows or columns, a quote that has no end.
 pub(super) fn table(text: &str, stated: Option<Delimiter>, kind: Option<Kind>) -> Result<Table, ImportError> {
     let (separator, body) = separator_line(text);
     let delimiter = stated.or(separator).unwrap_or_else(|| detect(body));
-    let marked = mark(body, char::from(delimiter.byte()));
+    // The line that states the delimiter is row 1 too.
+    let first = 1 + u32::from(separator.is_some());
+    let marked = mark(body, char::from(delimiter.byte()), first)?;
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .delimiter(delimiter.byte())
         .from_reader(marked.as_bytes());
-    // The line that states the delimiter is row 1 too.
-    let first = 1 + u32::from(separator.is_some());
     let mut columns: Option<Vec<String>> = None;
     let mut rows = Vec::new();
     for (number, record) in (first..).zip(reader.records()) {
@@ -98,11 +98,13 @@ fn detect(text: &str) -> Delimiter {
     counts.iter().position(|count| *count == most).map_or(Delimiter::Comma, |at| Delimiter::ALL[at])
 }
 
-/// The text with marks for `""` and for empty lines. The marks themselves are removed from the text first.
-fn mark(text: &str, delimiter: char) -> String {
+/// The text with marks for `""` and for empty lines. The marks themselves are removed from the text first. `row`: the number of
+/// the first row. Error: a quote is not closed where its cell ends, so the cell would swallow the rows behind it.
+fn mark(text: &str, delimiter: char, mut row: u32) -> Result<String, ImportError> {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     let (mut quoted, mut at_cell, mut at_line) = (false, true, true);
+    let mut quoted_from = row;
     while let Some(letter) = letters.next() {
         match letter {
             EMPTY_TEXT | EMPTY_LINE => continue,
@@ -112,6 +114,10 @@ fn mark(text: &str, delimiter: char) -> String {
                     out.push('"');
                 } else {
                     quoted = false;
+                    let is_end = letters.peek().is_none_or(|next| [delimiter, '\n', '\r'].contains(next));
+                    if !is_end {
+                        return Err(open_quote(quoted_from));
+                    }
                 }
             }
             _ if quoted => out.push(letter),
@@ -120,7 +126,7 @@ fn mark(text: &str, delimiter: char) -> String {
                 out.push(EMPTY_TEXT);
             }
             '"' if at_cell => {
-                quoted = true;
+                (quoted, quoted_from) = (true, row);
                 out.push('"');
             }
             '\n' | '\r' => {
@@ -131,6 +137,7 @@ fn mark(text: &str, delimiter: char) -> String {
                     out.push(EMPTY_LINE);
                 }
                 out.push('\n');
+                row += 1;
                 (at_cell, at_line) = (true, true);
                 continue;
             }
@@ -138,7 +145,13 @@ fn mark(text: &str, delimiter: char) -> String {
         }
         (at_cell, at_line) = (letter == delimiter && !quoted, false);
     }
-    out
+    if quoted { Err(open_quote(quoted_from)) } else { Ok(out) }
+}
+
+fn open_quote(row: u32) -> ImportError {
+    let message = format!("Row {row} has a cell that begins with a quote and does not end with one.");
+    let advice = "Close it, or write a quote inside of a quoted cell twice.";
+    ImportError::new(Cause::Form, format!("{message} {advice}"))
 }
 
 /// Whether the quote that was just read is the first of `""` and nothing else is in the cell.
@@ -181,10 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn open_quote_is_refused_with_its_row() {
+        let message = |text: &str| table(text, None, None).map_err(|error| error.message).expect_err("an open quote");
+        for text in ["a,b\n1,\"x\n2,3\n4,5\n", "a,b\n1,\"x\n2,\"y\n", "a,b\n1,\"27\" monitor\"\n", "a,b\n1,\""] {
+            assert!(message(text).starts_with("Row 2 has a cell that begins with a quote"), "{text}");
+        }
+        assert!(message("a,b\n1,\"x\ny\"\n\n,\"z\n").starts_with("Row 4 "));
+        assert_eq!(rows("a,b\n1,27\" monitor\n"), [(2, texts(&["1", "27\" monitor"]))]);
+    }
+
+    #[test]
     fn heading_must_name_columns() {
         let cause = |text: &str| table(text, None, None).map(|table| table.columns).map_err(|error| error.cause);
         assert_eq!(cause(""), Err(Cause::Columns));
-        assert_eq!(cause("a,a\n"), Err(Cause::Columns));
         assert_eq!(cause("a,b,,\n"), Ok(vec!["a".to_owned(), "b".to_owned()]));
     }
 }

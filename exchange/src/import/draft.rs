@@ -63,6 +63,7 @@ impl DraftRow {
 
 impl Draft {
     pub(super) fn of(tables: Vec<Table>, options: &Options) -> Result<Draft, ImportError> {
+        columns::check_mapping(&tables, options)?;
         let tables: Vec<DraftTable> =
             tables.into_iter().map(|table| draft_table(&table, options)).collect::<Result<_, _>>()?;
         Ok(Draft { tables })
@@ -235,9 +236,12 @@ fn place(
         (Target::Amount(label), Some(text)) => {
             let number = text.split_whitespace().next().unwrap_or_default();
             match numbers::read(number, locale.decimal) {
-                numbers::Reading::One(whole) if whole.parse::<i64>().is_ok() => {
-                    row.body.insert("quantity".to_owned(), whole.parse::<i64>().unwrap_or_default().into());
-                    if number != text.trim() {
+                numbers::Reading::One(read) => {
+                    let whole = whole(&read);
+                    if let Some(whole) = whole {
+                        row.body.insert("quantity".to_owned(), whole.into());
+                    }
+                    if whole.is_none() || number != text.trim() {
                         lines.push(notes::line(label, text));
                     }
                 }
@@ -259,6 +263,12 @@ fn add_entry(kind: Kind, first: &mut DraftRow, entry: &DraftRow) {
     let checked = check(kind, Intent::Patch, &Value::Object(std::mem::take(&mut first.body)));
     first.body = checked.fields;
     first.fault = checked.faults.into_iter().next().map(|fault| RowFault::of_field(fault, None, None));
+}
+
+/// The whole number of a decimal: `3` and `3.00` are 3. None: the number has a part behind the point.
+fn whole(decimal: &str) -> Option<i64> {
+    let (whole, rest) = decimal.split_once('.').unwrap_or((decimal, ""));
+    if rest.bytes().all(|digit| digit == b'0') { whole.parse().ok() } else { None }
 }
 
 fn choice(field: &Field, text: &str) -> Option<&'static str> {

@@ -17,7 +17,9 @@ pub(super) fn target(heading: &str) -> Target {
     match name {
         "import_ref" => item_field(IMPORT_REF),
         "location" => Target::RoomPath,
-        "name" | "quantity" | "description" | "notes" | "purchase_price" | "serial_number" => item_field(name),
+        // Homebox counts in decimals.
+        "quantity" => Target::Amount("Quantity".to_owned()),
+        "name" | "description" | "notes" | "purchase_price" | "serial_number" => item_field(name),
         "purchase_from" => item_field("purchased_from"),
         "purchase_date" | "purchase_time" => item_field("purchase_date"),
         "manufacturer" => item_field("make"),

@@ -11,9 +11,9 @@ pub(super) fn line(label: &str, text: &str) -> String {
 }
 
 /// Adds lines to the notes of a body. `owns_notes`: a column of the table is the notes, or lines of them, so the notes are set
-/// even if they are empty.
+/// even if they are empty. A number that no field takes is a line too, whether or not such a column is there.
 pub(super) fn add(body: &mut Fields, lines: &[String], owns_notes: bool) {
-    if !owns_notes || (lines.is_empty() && body.contains_key(NOTES)) {
+    if lines.is_empty() && (!owns_notes || body.contains_key(NOTES)) {
         return;
     }
     let own = body.get(NOTES).and_then(Value::as_str).filter(|own| !own.is_empty());

@@ -1,4 +1,4 @@
-//! The columns of Snipe-IT: its list of assets as exported, and the headings of its own import. Must not know rows.
+//! The columns of Snipe-IT: its list of assets as exported, its custom asset report, and the headings of its own import. Must not know rows.
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
@@ -28,9 +28,9 @@ pub(super) fn target(heading: &str) -> Target {
         },
         "supplier" => item_field("purchased_from"),
         "location" => Target::Room,
-        "purchase_date" => item_field("purchase_date"),
-        "purchase_cost" => item_field("purchase_price"),
-        "current_value" => item_field("current_value"),
+        "purchase_date" | "purchased" => item_field("purchase_date"),
+        "purchase_cost" | "cost" => item_field("purchase_price"),
+        "current_value" | "value" => item_field("current_value"),
         "quantity" => item_field("quantity"),
         "warranty_expires" => item_field("warranty_expires_on"),
         "notes" | "asset_notes" => item_field("notes"),

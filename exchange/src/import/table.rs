@@ -54,7 +54,7 @@ pub(super) struct Table {
     pub(super) rows: Vec<TableRow>,
 }
 
-/// Checks a heading: not empty, not too long, no name twice.
+/// Checks a heading: not empty, not too long.
 pub(super) fn check_columns(columns: &[String]) -> Result<(), ImportError> {
     let refuse = |cause, message| Err(ImportError::new(cause, message));
     if columns.iter().all(String::is_empty) {
@@ -64,13 +64,7 @@ pub(super) fn check_columns(columns: &[String]) -> Result<(), ImportError> {
         let message = format!("The table has {} columns; an import takes at most {COLUMNS_MAX}.", columns.len());
         return refuse(Cause::Limit, message);
     }
-    let mut seen = std::collections::HashSet::new();
-    match columns.iter().find(|name| !name.is_empty() && !seen.insert(name.as_str())) {
-        Some(double) => {
-            refuse(Cause::Columns, format!("The heading has the column {double} twice. Rename or remove one of them."))
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Error: a table of this size takes too much memory.

@@ -131,6 +131,59 @@ fn snipe_it_assets_are_read() {
 }
 
 #[test]
+fn custom_report_of_snipe_it_is_read() {
+    let heading = "ID,Company,Asset Name,Asset Tag,Asset Model,Model No.,Category,Manufacturer,Serial,Purchased,Cost,Warranty,\
+        Warranty Expires,Current Value,Order Number,Supplier,Location,Address,Address,City,Notes";
+    let row = "7,Home,Laptop,AT-1,T14,21CF,Electronics,Lenovo,PF-1,2023-01-23,\"1,420.50\",36,2026-01-23,900.00,PO-1,Shop,Study,\
+        Main Street 1,,Springfield,Dock";
+    let mut home = Home::default();
+    let plan = home.import(format!("{heading}\n{row}\n").as_bytes(), &Options::default());
+    assert_eq!((plan.tables[0].product, counts(&plan)), (Product::SnipeIt, [2, 0, 0, 0]), "{:?}", faults(&plan));
+    let laptop = home.named(Kind::Inventory, "Laptop");
+    assert_eq!((&laptop["purchase_date"], &laptop["purchase_price"]), (&json!("2023-01-23"), &json!("1420.50")));
+    assert_eq!(plan.tables[0].kept_out, ["ID", "Address", "Address", "City"]);
+}
+
+#[test]
+fn decimal_quantity_of_homebox_is_a_note() {
+    let mut home = Home::default();
+    let plan = home.import(b"HB.name,HB.quantity\nRope,2.5\nHook,3.0\nBox,4\n", &Options::default());
+    assert_eq!(counts(&plan), [3, 0, 0, 0], "{:?}", faults(&plan));
+    let of = |name: &str| {
+        (home.named(Kind::Inventory, name)["quantity"].clone(), home.named(Kind::Inventory, name)["notes"].clone())
+    };
+    assert_eq!(of("Rope"), (json!(1), json!("Quantity: 2.5")));
+    assert_eq!(of("Hook"), (json!(3), Value::Null));
+    assert_eq!(of("Box"), (json!(4), Value::Null));
+}
+
+#[test]
+fn label_beside_the_name_of_its_field_is_kept_out() {
+    let mut home = Home::default();
+    let options = Options { kind: Some(Kind::Task), ..Options::default() };
+    let room = Uuid::from_u128(3);
+    home.records.insert((Kind::Room, room), json!({ "name": "Hall" }).as_object().cloned().expect("an object"));
+    let text = format!("title,subject_type,subject,subject_id\nSweep,room,Hall,{room}\n");
+    let plan = home.import(text.as_bytes(), &options);
+    assert_eq!((counts(&plan), plan.tables[0].kept_out.len()), ([1, 0, 0, 0], 0), "{:?}", faults(&plan));
+    let again = Options { key: vec!["title".to_owned()], ..options };
+    assert_eq!(counts(&home.import(text.as_bytes(), &again)), [0, 0, 1, 0]);
+}
+
+#[test]
+fn doubled_heading_is_refused_only_where_it_is_used() {
+    let refused =
+        |text: &str, options: &Options| read(text.as_bytes(), options).map(drop).map_err(|error| error.message);
+    let plain = Options::default();
+    assert_eq!(refused("name,Colour,Colour\nChair,red,blue\n", &plain), Ok(()));
+    let double = refused("name,name\nChair,Lamp\n", &plain).expect_err("one of two names");
+    assert_eq!(double, "The heading has the column name twice. Rename or remove one of them.");
+    let mapped = Options { mapping: vec![("Colour".to_owned(), "make".to_owned())], ..plain };
+    let double = refused("name,Colour,Colour\nChair,red,blue\n", &mapped).expect_err("one of two colours");
+    assert!(double.starts_with("mapping names the column Colour, but the columns Colour and Colour"), "{double}");
+}
+
+#[test]
 fn german_spreadsheets_are_read_by_mapping() {
     let mapping = r#"{"Bezeichnung":"name","Raum":"room","Anzahl":"quantity","Kaufpreis":"purchase_price",
         "Gekauft am":"purchase_date","Seriennummer":"serial_number","Bemerkung":"notes"}"#;
