@@ -105,7 +105,7 @@ impl App {
             (action, Context::Palette) => self.act_in_palette(now, action),
             (action, Context::Columns) => self.act_in_columns(action),
             (action, Context::Attach) => self.act_in_attach(action),
-            (action, Context::ImportPath | Context::Import) => self.act_in_import(action),
+            (action, Context::ImportPath | Context::ImportMapping | Context::Import) => self.act_in_import(action),
         }
     }
 
@@ -155,7 +155,9 @@ impl App {
             Action::Duplicate => self.shown_kind().is_some_and(|kind| kind != Kind::Property),
             Action::OpenFile => self.current_file().is_some(),
             Action::Attach => self.takes_files(),
-            Action::Import | Action::ImportKind | Action::ImportFormat => self.applies_in_import(action),
+            Action::Import | Action::ImportKind | Action::ImportFormat | Action::ImportMapping => {
+                self.applies_in_import(action)
+            }
             Action::SaveAndNext => matches!(self.top_layer(), Some(Layer::Form(form)) if form.is_new()),
             Action::Edit => self.current_record().is_some() || marks || self.is_profile_unset(),
             Action::PaletteCopy | Action::Copy(_) => self.current_record().is_some(),

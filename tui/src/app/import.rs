@@ -46,8 +46,9 @@ impl App {
                 self.notify(self.now, Tone::Notice, SAVING.to_owned());
                 Vec::new()
             }
+            (Action::Back, ImportStage::Mapping) => read(screen, ticket),
             (Action::Back, _) => {
-                (screen.stage, screen.refusal) = (ImportStage::Path, None);
+                screen.back_to_path();
                 Vec::new()
             }
             (Action::Complete, ImportStage::Path) => {
@@ -55,6 +56,18 @@ impl App {
                 vec![Effect::CompletePath(ticket, screen.line.text().to_owned())]
             }
             (Action::Save, ImportStage::Path) => read(screen, ticket),
+            (Action::Complete, ImportStage::Mapping) => {
+                screen.complete_mapping();
+                Vec::new()
+            }
+            (Action::Save, ImportStage::Mapping) => match screen.take_mapping() {
+                true => read(screen, ticket),
+                false => Vec::new(),
+            },
+            (Action::ImportMapping, _) if screen.takes_options() => {
+                screen.type_mapping();
+                Vec::new()
+            }
             (Action::ImportKind, _) if screen.takes_options() => {
                 screen.next_kind();
                 read(screen, ticket)

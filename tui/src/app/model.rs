@@ -20,7 +20,7 @@ use crate::state::detail::Detail;
 use crate::state::edits::Edits;
 use crate::state::form::Form;
 use crate::state::home::Home;
-use crate::state::import::ImportScreen;
+use crate::state::import::{ImportScreen, ImportStage};
 use crate::state::inbox::Inbox;
 use crate::state::list::List;
 use crate::state::palette::Palette;
@@ -181,8 +181,11 @@ impl App {
             Some(Layer::Palette(_)) => Context::Palette,
             Some(Layer::Columns(_)) => Context::Columns,
             Some(Layer::Attach(_)) => Context::Attach,
-            Some(Layer::Import(screen)) if screen.is_typing() => Context::ImportPath,
-            Some(Layer::Import(_)) => Context::Import,
+            Some(Layer::Import(screen)) => match screen.stage {
+                ImportStage::Path => Context::ImportPath,
+                ImportStage::Mapping => Context::ImportMapping,
+                _ => Context::Import,
+            },
             None if self.tab == Kind::Property => Context::Home,
             None if self.is_filtering => Context::Filter,
             None => Context::List,
@@ -193,7 +196,7 @@ impl App {
     pub(super) fn is_typing(&self) -> bool {
         match self.context() {
             Context::Form | Context::Choice | Context::Notes | Context::Options | Context::Quick => true,
-            Context::Attach | Context::ImportPath | Context::DraftValue => true,
+            Context::Attach | Context::ImportPath | Context::ImportMapping | Context::DraftValue => true,
             Context::Filter | Context::Search | Context::ConflictValue | Context::Palette | Context::Confirm => true,
             Context::Home | Context::List | Context::Detail | Context::Edits | Context::Conflict => false,
             Context::Inbox | Context::Sync | Context::Results | Context::Columns | Context::Import => false,

@@ -115,7 +115,7 @@ impl App {
                 return Vec::new();
             }
             Some(Layer::Import(screen)) => {
-                if screen.is_typing() && screen.line.key(key) {
+                if screen.typed_line_mut().is_some_and(|line| line.key(key)) {
                     screen.text_changed();
                 }
                 return Vec::new();
@@ -167,9 +167,11 @@ impl App {
                 prompt.text_changed();
                 Vec::new()
             }
-            Some(Layer::Import(screen)) if screen.is_typing() => {
-                screen.line.paste(text);
-                screen.text_changed();
+            Some(Layer::Import(screen)) => {
+                if let Some(line) = screen.typed_line_mut() {
+                    line.paste(text);
+                    screen.text_changed();
+                }
                 Vec::new()
             }
             Some(Layer::Search(search)) => {

@@ -28,7 +28,7 @@ pub(super) fn attach_receipt(device: &Device, path: &Path) -> anyhow::Result<()>
     let query = RowQuery { conditions: receipts, ..RowQuery::all(Kind::Document, sort, 1) };
     std::fs::write(path, RECEIPT)?;
     if let Some(row) = device.replica.rows(&query)?.rows.first() {
-        device.replica.attach(path, &AttachTo::Document(&row.id))?;
+        device.replica.attach(&[path.to_owned()], &AttachTo::Document(&row.id))?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Files of documents: opens them, asks for their bytes, attaches new ones, completes typed paths. Must not know screens.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
@@ -65,8 +65,8 @@ pub(super) fn attach(replica: &Replica, typed: &str, kind: Kind, id: &str) -> Re
             AttachTo::NewDocument(&fields)
         }
     };
-    match replica.attach(Path::new(&path), &to) {
-        Ok(attached) => Ok(attached.document),
+    match replica.attach(&[PathBuf::from(path)], &to) {
+        Ok(attached) => Ok(attached.into_iter().next().map(|one| one.document).unwrap_or_default()),
         Err(AttachError::Edit(error)) => Err(error),
         Err(other) => Err(EditError::Refused(other.to_string())),
     }

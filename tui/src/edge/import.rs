@@ -25,6 +25,7 @@ pub(super) fn read(replica: &Replica, request: &ImportRequest) -> Result<ImportP
     let content = |error: import::ImportError| ImportFault::Content(error.message);
     let options = Options {
         kind: request.kind.or_else(|| kind_by_name(path)),
+        mapping: request.mapping.clone(),
         locale: request.locale.map(Locale::parse).transpose().map_err(content)?,
         ..Options::default()
     };

@@ -4,7 +4,7 @@ use hearth_contract::schema::Kind;
 
 use super::types::Context::{
     self, Attach, Choice, Columns, Confirm, Conflict, ConflictValue, Detail, DraftValue, Edits, Filter, Form, Home,
-    Import, ImportPath, Inbox, List, Notes, Options, Palette, Quick, Results, Search, Sync,
+    Import, ImportMapping, ImportPath, Inbox, List, Notes, Options, Palette, Quick, Results, Search, Sync,
 };
 use super::types::{Action, Binding, CopyTarget, ExportFormat};
 
@@ -38,8 +38,20 @@ const MOVING: &[Context] = &[Home, List, Columns, Detail, Edits, Conflict, Inbox
 /// Screens with more lines than fit.
 const PAGING: &[Context] = &[Home, List, Columns, Detail, Edits, Inbox, Sync, Results, Import];
 /// Contexts with a text field.
-const LINES: &[Context] =
-    &[Filter, Form, Choice, Notes, Options, Quick, Attach, ImportPath, Search, ConflictValue, DraftValue];
+const LINES: &[Context] = &[
+    Filter,
+    Form,
+    Choice,
+    Notes,
+    Options,
+    Quick,
+    Attach,
+    ImportPath,
+    ImportMapping,
+    Search,
+    ConflictValue,
+    DraftValue,
+];
 
 /// Every action. When two rows have the same key in a context, the first row wins. The footer shows hints in table
 /// order.
@@ -115,6 +127,17 @@ pub const BINDINGS: &[Binding] = &[
         "Read numbers and dates in another format",
         Action::ImportFormat,
     ),
+    row(
+        "import.mapping",
+        &["m"],
+        &[Import],
+        "columns",
+        "Say which column of the table is which field",
+        Action::ImportMapping,
+    ),
+    row("mapping.read", &["enter"], &[ImportMapping], "preview", "Read the file with these columns", Action::Save),
+    row("mapping.complete", &["tab"], &[ImportMapping], "complete", "Complete the column or field", Action::Complete),
+    row("mapping.cancel", &["esc"], &[ImportMapping], "cancel", "Leave the columns as they were", Action::Back),
     row("import.back", &["esc", "q"], &[Import], "back", "Back to the path, or close the result", Action::Back),
     row("filter.keep", &["enter", "down"], &[Filter], "keep", "Keep the filter and go to the list", Action::Open),
     row("filter.clear", &["esc"], &[Filter], "clear", "Clear the filter", Action::ClearFilter),

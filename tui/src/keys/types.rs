@@ -49,13 +49,15 @@ pub enum Context {
     Attach,
     /// The path of a table to import.
     ImportPath,
+    /// Columns of a table to import, and their fields.
+    ImportMapping,
     /// The preview or the result of an import.
     Import,
 }
 
 impl Context {
     /// Every context, in the order of `hearth keys`.
-    pub const ALL: [Context; 23] = [
+    pub const ALL: [Context; 24] = [
         Context::Home,
         Context::List,
         Context::Filter,
@@ -68,6 +70,7 @@ impl Context {
         Context::Quick,
         Context::Attach,
         Context::ImportPath,
+        Context::ImportMapping,
         Context::Import,
         Context::Search,
         Context::Edits,
@@ -106,6 +109,7 @@ impl Context {
             Context::Columns => "in the choice of columns",
             Context::Attach => "at the path of a file",
             Context::ImportPath => "at the path of an import",
+            Context::ImportMapping => "at the columns of an import",
             Context::Import => "in an import",
         }
     }
@@ -182,6 +186,7 @@ pub enum Action {
     Import,
     ImportKind,
     ImportFormat,
+    ImportMapping,
     Copy(CopyTarget),
     Export(ExportFormat),
 }

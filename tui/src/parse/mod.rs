@@ -3,6 +3,7 @@
 
 pub mod dates;
 pub mod filter;
+pub mod mapping;
 pub mod matching;
 pub mod names;
 pub mod path;

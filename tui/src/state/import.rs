@@ -1,10 +1,11 @@
-//! The import of a table: the typed path, the preview of what each row does, the write, its result. Must not know how a file
-//! is read or an import drawn.
+//! The import of a table: the typed path, the preview of what each row does, the typed mapping of columns, the write, its
+//! result. Must not know how a file is read or an import drawn.
 
 use hearth_contract::schema::Kind;
 use hearth_exchange::import::{Counts, Plan};
 
 use crate::message::Write;
+use crate::parse::mapping::{complete_mapping, mapping_text, parse_mapping};
 use crate::parse::path::typed_path;
 use crate::state::import_file::{FORMATS, ImportFault, ImportPreview, ImportRequest};
 use crate::state::input::Line;
@@ -19,6 +20,8 @@ pub enum ImportStage {
     Reading,
     /// The file cannot be used as it was stated; the refusal says why.
     Unusable,
+    /// Columns and their fields are being typed.
+    Mapping,
     /// The rows are shown; nothing is written.
     Preview(ImportPreview),
     /// The rows are being written: the preview, and how many changes are made.
@@ -32,7 +35,13 @@ pub enum ImportStage {
 pub struct ImportScreen {
     /// The typed path.
     pub line: Line,
-    /// Names that continue the typed path.
+    /// The typed columns and fields, while they are not yet part of `mapping`.
+    pub mapping_line: Line,
+    /// The columns whose fields a person has stated.
+    pub mapping: Vec<(String, String)>,
+    /// The columns of the file, as the last preview has shown them.
+    pub columns: Vec<String>,
+    /// Names that continue the typed text.
     pub choices: Vec<String>,
     /// The kind of the rows. None: the file tells.
     pub kind: Option<Kind>,
@@ -56,6 +65,9 @@ impl Default for ImportScreen {
     fn default() -> ImportScreen {
         ImportScreen {
             line: Line::default(),
+            mapping_line: Line::default(),
+            mapping: Vec::new(),
+            columns: Vec::new(),
             choices: Vec::new(),
             kind: None,
             format: 0,
@@ -70,12 +82,25 @@ impl Default for ImportScreen {
 }
 
 impl ImportScreen {
-    /// Whether the path is being typed.
-    pub const fn is_typing(&self) -> bool {
-        matches!(self.stage, ImportStage::Path)
+    /// The line that is being typed. None: no text is typed at this stage.
+    pub const fn typed_line(&self) -> Option<&Line> {
+        match self.stage {
+            ImportStage::Path => Some(&self.line),
+            ImportStage::Mapping => Some(&self.mapping_line),
+            _ => None,
+        }
     }
 
-    /// Whether kind and number format can be stated.
+    /// The same, to be changed.
+    pub const fn typed_line_mut(&mut self) -> Option<&mut Line> {
+        match self.stage {
+            ImportStage::Path => Some(&mut self.line),
+            ImportStage::Mapping => Some(&mut self.mapping_line),
+            _ => None,
+        }
+    }
+
+    /// Whether kind, number format and mapping can be stated.
     pub const fn takes_options(&self) -> bool {
         matches!(self.stage, ImportStage::Preview(_) | ImportStage::Unusable)
     }
@@ -91,8 +116,39 @@ impl ImportScreen {
         match &self.stage {
             ImportStage::Preview(preview) | ImportStage::Writing(preview, _) => Some(&preview.plan),
             ImportStage::Done(plan) => Some(plan),
-            ImportStage::Path | ImportStage::Reading | ImportStage::Unusable => None,
+            ImportStage::Path | ImportStage::Reading | ImportStage::Unusable | ImportStage::Mapping => None,
         }
+    }
+
+    /// Another path is typed: what was stated about the columns of the file before does not belong to it.
+    pub fn back_to_path(&mut self) {
+        (self.stage, self.refusal) = (ImportStage::Path, None);
+        self.mapping.clear();
+    }
+
+    /// Begins to type which column is which field. A refusal of the file stays: it names the columns.
+    pub fn type_mapping(&mut self) {
+        self.mapping_line = Line::with_text(&mapping_text(&self.mapping));
+        self.stage = ImportStage::Mapping;
+    }
+
+    /// Continues the typed column or field.
+    pub fn complete_mapping(&mut self) {
+        let kind = self.kind.unwrap_or(Kind::Inventory);
+        let (text, choices) = complete_mapping(self.mapping_line.text(), &self.columns, kind);
+        (self.mapping_line, self.choices) = (Line::with_text(&text), choices);
+    }
+
+    /// Takes the typed mapping. False: it is none, and `refusal` says why.
+    pub fn take_mapping(&mut self) -> bool {
+        match parse_mapping(self.mapping_line.text()) {
+            Ok(mapping) => self.mapping = mapping,
+            Err(sentence) => {
+                self.refusal = Some(sentence);
+                return false;
+            }
+        }
+        true
     }
 
     /// The text has changed: hints about the earlier text are out of date.
@@ -103,7 +159,7 @@ impl ImportScreen {
 
     /// Takes a completion of the typed path. An older answer changes nothing.
     pub fn complete(&mut self, ticket: u64, path: &str, choices: Vec<String>) {
-        if self.ticket == ticket && self.is_typing() {
+        if self.ticket == ticket && matches!(self.stage, ImportStage::Path) {
             self.line = Line::with_text(path);
             self.choices = choices;
         }
@@ -118,7 +174,8 @@ impl ImportScreen {
         }
         (self.ticket, self.stage, self.refusal) = (ticket, ImportStage::Reading, None);
         self.choices.clear();
-        Some(ImportRequest { path, kind: self.kind, locale: FORMATS[self.format].0 })
+        let (locale, mapping) = (FORMATS[self.format].0, self.mapping.clone());
+        Some(ImportRequest { path, kind: self.kind, locale, mapping })
     }
 
     /// States the next kind.
@@ -150,6 +207,9 @@ impl ImportScreen {
 
     fn show_preview(&mut self, preview: ImportPreview) {
         (self.entries, self.scroll) = (preview_entries(&preview.plan), 0);
+        let tables = preview.plan.tables.iter();
+        let columns = tables.flat_map(|table| table.used.iter().map(|(name, _)| name).chain(&table.kept_out));
+        self.columns = columns.cloned().collect();
         self.stage = ImportStage::Preview(preview);
     }
 

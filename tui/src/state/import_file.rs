@@ -36,6 +36,8 @@ pub struct ImportRequest {
     pub kind: Option<Kind>,
     /// The locale of numbers and dates. None: the cells tell.
     pub locale: Option<&'static str>,
+    /// Columns and their fields. An empty field keeps a column out.
+    pub mapping: Vec<(String, String)>,
 }
 
 /// A file that was read, and what its rows would do.

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::layout::import_header;
 use crate::state::import::{ImportScreen, ImportStage};
 use crate::state::import_file::FORMATS;
+use crate::state::input::Line as InputLine;
 use crate::words::figure;
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::imports::{SIGN_COLUMNS, entry_lines, entry_text, kind_text, sum};
@@ -21,8 +22,8 @@ const BAR_MAX: usize = 40;
 
 pub(super) fn draw(app: &App, screen: &ImportScreen, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
-    if screen.is_typing() {
-        return draw_path(app, screen, theme, frame, inner);
+    if let Some(line) = screen.typed_line() {
+        return draw_typing(app, screen, line, theme, frame, inner);
     }
     let height = import_header(area.height).min(inner.height);
     draw_header(app, screen, theme, frame, Rect { height, ..inner });
@@ -30,22 +31,33 @@ pub(super) fn draw(app: &App, screen: &ImportScreen, theme: &Theme, frame: &mut 
     draw_entries(app, screen, theme, frame, below);
 }
 
-fn draw_path(app: &App, screen: &ImportScreen, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
+/// What a typed line is for, and what can be typed.
+const fn typing_texts(stage: &ImportStage) -> (&'static str, &'static str) {
+    match stage {
+        ImportStage::Mapping => (
+            "Which column is which field?",
+            "Write COLUMN=FIELD with commas between: Bezeichnung=name, Raum=room, Farbe=notes. Nothing behind = keeps a column out.",
+        ),
+        _ => (
+            "Import a table: CSV, JSON, or the zip of an export",
+            "A path such as ~/things.csv; or drag the file here. The next screen shows what each row does, and nothing is written before you say so.",
+        ),
+    }
+}
+
+fn draw_typing(app: &App, screen: &ImportScreen, line: &InputLine, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let cut = Sign::Cut.text(app.setup.ascii);
     let mut lines = rows(area);
-    let title = "Import a table: CSV, JSON, or the zip of an export";
+    let (title, hint) = typing_texts(&screen.stage);
     if let Some(row) = lines.next() {
         frame.render_widget(Span::styled(fit(title, row.width.into(), cut), theme.strong()), row);
     }
     if let Some(row) = lines.next() {
-        draw_input(&screen.line, theme.accent(), frame, row);
+        draw_input(line, theme.accent(), frame, row);
     }
     let (text, style) = match &screen.refusal {
         Some(refusal) => (format!("{} {refusal}", Sign::Fault.text(app.setup.ascii)), theme.tone(Tone::Alarm)),
-        None if screen.choices.is_empty() => {
-            let text = "A path such as ~/things.csv; or drag the file here. The next screen shows what each row does, and nothing is written before you say so.";
-            (text.to_owned(), theme.quiet())
-        }
+        None if screen.choices.is_empty() => (hint.to_owned(), theme.quiet()),
         None => (screen.choices.join("  "), Style::new()),
     };
     let space = usize::from(area.height).saturating_sub(3);

@@ -66,6 +66,40 @@ fn table_is_previewed_imported_and_undone() {
 }
 
 #[test]
+fn columns_of_a_strange_table_are_stated() {
+    let mut scene = Scene::new();
+    let before = items(&scene);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("dinge.csv");
+    std::fs::write(&path, "Bezeichnung;Farbe\nLampe;rot\n").unwrap();
+    previews(&mut scene, &path.display().to_string());
+    assert!(matches!(screen(&scene).stage, ImportStage::Unusable));
+    scene.types("mBezeichnung\n");
+    assert_eq!(scene.app.context(), Context::ImportMapping);
+    assert!(screen(&scene).refusal.as_ref().unwrap().contains("COLUMN=FIELD"));
+    scene.draws(Colors::Mono);
+    scene.types("=nam");
+    presses(&mut scene, KeyCode::Tab);
+    scene.types("\n");
+    let counts = screen(&scene).counts().unwrap();
+    assert_eq!((counts.created, counts.failed), (1, 0));
+    // The preview has named the columns; tab continues them.
+    scene.types("m, F");
+    presses(&mut scene, KeyCode::Tab);
+    assert_eq!(screen(&scene).mapping_line.text(), "Bezeichnung=name, Farbe=");
+    scene.types("nothing\n");
+    assert!(screen(&scene).refusal.as_ref().unwrap().contains("nothing"));
+    scene.types("m");
+    presses(&mut scene, KeyCode::Esc);
+    assert!(matches!(screen(&scene).stage, ImportStage::Unusable), "the mapping is as it was");
+    scene.types("m");
+    (0..7).for_each(|_| presses(&mut scene, KeyCode::Backspace));
+    scene.types("notes\n\ny");
+    assert!(matches!(screen(&scene).stage, ImportStage::Done(_)));
+    assert_eq!(items(&scene), before + 1);
+}
+
+#[test]
 fn refused_rows_are_listed_and_left_out() {
     let mut scene = Scene::new();
     let directory = tempfile::tempdir().unwrap();
@@ -89,7 +123,7 @@ fn path_and_options_can_be_corrected() {
     scene.types("I\n");
     assert!(screen(&scene).refusal.as_ref().unwrap().starts_with("Type the path"));
     scene.types("/nowhere/things.csv\n");
-    assert!(screen(&scene).is_typing());
+    assert_eq!(scene.app.context(), Context::ImportPath);
     assert!(screen(&scene).refusal.as_ref().unwrap().contains("cannot be read"));
     presses(&mut scene, KeyCode::Esc);
     let directory = tempfile::tempdir().unwrap();
