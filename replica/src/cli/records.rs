@@ -5,7 +5,7 @@ use clap::Args;
 use hearth_contract::amounts;
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::{Format, Kind, Presence};
+use hearth_contract::schema::{Field, Format, Kind, Presence};
 use hearth_contract::units::{AreaUnit, Units};
 use hearth_replica::{Pending, Phase, Replica, Row, RowQuery, Sort, Table, WORTH};
 use serde_json::{Map, Value, json};
@@ -241,7 +241,7 @@ const fn shown_fields(kind: Kind) -> &'static [&'static str] {
         Kind::Vehicle => &["name", "make", "model", "year", "license_plate"],
         Kind::Document => &["title", "category", "subject_id", "expires_on"],
         Kind::Task => &["title", "status", "priority", "due_on", "subject_id", "assignee"],
-        Kind::Room => &["name", "room_type", "floor", "flooring"],
+        Kind::Room => &["name", "room_type", "floor", "area_sq_ft", "flooring"],
         Kind::Property => &["address", "city", "state", "property_type", "year_built"],
     }
 }
@@ -272,9 +272,13 @@ fn display_value(row: &Row, field: &str) -> Value {
     if field == WORTH {
         return row.worth_cents().map_or(Value::Null, |cents| minor_units(row, &amounts::stored(cents.into())).into());
     }
-    let is_sum = resource(row.kind).field(field).is_some_and(|field| field.format == Format::Money);
+    let known = resource(row.kind).field(field);
+    let is_sum = known.is_some_and(|field| field.format == Format::Money);
     match (row.names.get(field), row.fields.get(field)) {
         (Some(name), _) => name.clone().into(),
+        (None, Some(Value::Number(area))) if known.is_some_and(Field::is_area) => {
+            area.as_i64().map_or(Value::Null, |area| row.units.area.number(area).into())
+        }
         (None, Some(Value::String(sum))) if is_sum => minor_units(row, sum).into(),
         (None, value) => value.cloned().unwrap_or(Value::Null),
     }
@@ -285,10 +289,16 @@ fn minor_units<'a>(row: &Row, sum: &'a str) -> &'a str {
     amounts::with_minor_units(sum, row.units.currency)
 }
 
-/// The name of a field above its column. Sums name the home's currency.
+/// The name of a field above its column. Sums name the home's currency, and areas the unit of a metric home.
 fn heading(kind: Kind, field: &str, units: Units) -> String {
-    let is_sum = field == WORTH || resource(kind).field(field).is_some_and(|field| field.format == Format::Money);
-    if is_sum { units.sum_heading(field) } else { field.to_owned() }
+    let known = resource(kind).field(field);
+    let is_sum = field == WORTH || known.is_some_and(|field| field.format == Format::Money);
+    let is_converted = known.is_some_and(Field::is_area) && units.area != AreaUnit::default();
+    match (is_sum, is_converted) {
+        (true, _) => units.sum_heading(field),
+        (_, true) => format!("{}, {}", field.trim_end_matches("_sq_ft"), units.area.sign()),
+        _ => field.to_owned(),
+    }
 }
 
 /// The text of a value in a record: a sum with its currency. An area keeps the unit of its field, and a metric home also sees

@@ -8,6 +8,7 @@ use hearth_contract::problem::nearest;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Field, Format, Kind, SUBJECT_TYPE};
 use hearth_contract::typed_text;
+use hearth_contract::units::AreaUnit;
 use hearth_replica::{Condition, IdMatch, Replica, RowQuery, Sort, Test, WORTH};
 use serde_json::{Number, Value};
 
@@ -195,6 +196,10 @@ fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Optio
         let format = resource(kind).field(name).map(|field| field.format);
         let value = match format {
             _ if value.is_empty() => Value::Null,
+            // A number without a unit is in the unit of the field's name, also in a metric home: scripts rely on it.
+            Some(_) if is_area(kind, name) => {
+                AreaUnit::SquareFeet.parse(value).map_or_else(|| typed_integer(value), Value::from)
+            }
             Some(format) if format.is_integer() => typed_integer(value),
             None if name == "rev" => typed_integer(value),
             Some(Format::Money) => typed_text::normalize_money(value).into(),
@@ -219,6 +224,10 @@ fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Optio
         }
     }
     Ok(body)
+}
+
+fn is_area(kind: Kind, field: &str) -> bool {
+    resource(kind).field(field).is_some_and(Field::is_area)
 }
 
 /// An integer as typed, `130,000` or `3.0`, as a JSON number. Any other text stays, and the check refuses the text: `135.000` may be
