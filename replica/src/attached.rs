@@ -1,6 +1,6 @@
 //! The part of [`Replica`] for the files of documents: attach, list, ask for bytes, look after the folder. Must not hold SQL.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hearth_contract::formats::Timestamp;
 
@@ -15,10 +15,10 @@ use crate::store::gate;
 use crate::{Replica, notification};
 
 impl Replica {
-    /// Copies a file beside the database, and makes its document or gives it to an existing one. The bytes and the edit are on
-    /// the disk when the call returns; the upload follows when a server answers.
-    pub fn attach(&self, file: &Path, to: &AttachTo<'_>) -> Result<Attached, AttachError> {
-        let attached = attach::attach(&mut *self.write_connection()?, &self.db, self.origin, file, to)?;
+    /// Copies files beside the database, and makes a document of each or gives one to an existing document: all of them, or none.
+    /// The bytes and the edits are on the disk when the call returns; the uploads follow when a server answers.
+    pub fn attach(&self, files: &[PathBuf], to: &AttachTo<'_>) -> Result<Vec<Attached>, AttachError> {
+        let attached = attach::attach(&mut *self.write_connection()?, &self.db, self.origin, files, to)?;
         notification::notify(&self.db);
         Ok(attached)
     }

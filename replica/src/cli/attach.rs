@@ -1,6 +1,6 @@
 //! `attach`: files become documents of an item, a vehicle or the home. Works without a server. Must not know how files reach the server.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use hearth_contract::check::{Fields, Intent, check_field};
@@ -51,8 +51,7 @@ impl Attach {
             Target::Document(id) => AttachTo::Document(id),
         };
         let mut attached = Vec::new();
-        for file in &self.files {
-            let one = replica.attach(file, &to).map_err(|error| attach_failure(file, error))?;
+        for (file, one) in self.files.iter().zip(replica.attach(&self.files, &to).map_err(attach_failure)?) {
             if !context.json {
                 output::message(&format!(
                     "attached {}, {}",
@@ -118,13 +117,13 @@ impl Attach {
     }
 }
 
-pub(super) fn attach_failure(file: &Path, error: AttachError) -> Failure {
+pub(super) fn attach_failure(error: AttachError) -> Failure {
     let sentence = error.to_string();
     match error {
-        AttachError::Source(_, cause) => {
+        AttachError::Source(file, cause) => {
             let is_missing = cause.kind() == std::io::ErrorKind::NotFound;
             let exit = if is_missing { Exit::NotFound } else { Exit::Failure };
-            Failure::new(exit, sentence).hint(format!("ls -l {}", shell_quoted(file)))
+            Failure::new(exit, sentence).hint(format!("ls -l {}", shell_quoted(&file)))
         }
         AttachError::NotAFile(_) => Failure::new(Exit::Usage, sentence).hint("hearth-replica attach FILE --to ID"),
         AttachError::TooLarge { .. } => Failure::new(Exit::Usage, sentence)

@@ -50,9 +50,8 @@ impl CaptureArguments {
         let replica = context.open_or_create()?;
         let room_id = self.room.as_deref().map(|room| room_id(&replica, room)).transpose()?;
         let subject = self.subject.as_deref().map(|id| values::find_record(&replica, id, false)).transpose()?;
-        let first = self.files.first().cloned().unwrap_or_default();
         let new = NewCapture { files: self.files, room_id, note: self.note, subject };
-        let id = replica.capture(&new, now()).map_err(|error| attach::attach_failure(&first, error))?;
+        let id = replica.capture(&new, now()).map_err(attach::attach_failure)?;
         if context.json {
             return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
         }

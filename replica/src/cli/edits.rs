@@ -82,6 +82,10 @@ pub(super) fn decision_command(edit: &Edit) -> Option<String> {
     let id = edit.id;
     match edit.state {
         EditState::Conflict => Some(format!("hearth-replica resolve {id} mine, or theirs")),
+        EditState::Rejected if edit.lacks_file() => Some(format!(
+            "hearth-replica attach FILE --to {}, with a copy of its file, or edits discard {id}",
+            edit.record_id
+        )),
         EditState::Rejected => {
             Some(format!("hearth-replica edits change {id} FIELD=VALUE, or edits retry {id}, or edits discard {id}"))
         }

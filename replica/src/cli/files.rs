@@ -258,7 +258,8 @@ fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Res
     output::message(&format!("{} fetched", text::count(i64::try_from(fetched).unwrap_or(i64::MAX), "file")));
     match failed.is_empty() {
         true => Ok(()),
-        false => Err(Failure::new(Exit::NotFound, failed.join("\n  ")).hint("hearth-replica files")),
+        false => Err(Failure::new(Exit::NotFound, failed.join("\n  "))
+            .hint("hearth-replica files; then attach FILE --to DOCUMENT, with a copy of the file")),
     }
 }
 

@@ -26,8 +26,8 @@ const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 /// The command that makes the replica current.
 const SYNC: &str = "hearth-replica sync --until-current";
 
-/// The command that fetches the bytes of files again.
-const FETCH_FILES: &str = "hearth-replica files fetch --all";
+/// The command that fetches the bytes of files again, and the command for bytes that the server never had.
+const FETCH_FILES: &str = "hearth-replica files fetch --all; attach FILE --to DOCUMENT, if the server does not have it";
 
 /// The findings, and facts that other checks need.
 #[derive(Default)]

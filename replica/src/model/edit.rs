@@ -41,6 +41,13 @@ pub struct Edit {
     pub title: String,
 }
 
+impl Edit {
+    /// True when the server said that it does not have the file of the document: the bytes must be attached again.
+    pub fn lacks_file(&self) -> bool {
+        self.reason_code == Some(ReasonCode::MissingReference) && self.patch.contains_key("file_sha256")
+    }
+}
+
 /// A local change that has ended: one row of `edit_history`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Transaction};
 use crate::model::{FileState, Origin};
 use crate::store::edits::{self, EditError};
 use crate::store::file_store::bytes::{self, CopyError, FileFacts};
-use crate::store::file_store::table;
+use crate::store::file_store::{retry, table};
 use crate::store::{StoreError, gate};
 
 /// The most bytes of a file, unless the server has named another limit (contract 21).
@@ -76,29 +76,46 @@ pub(crate) fn limit(connection: &Connection) -> Result<u64, StoreError> {
     Ok(known.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(FILE_BYTES_MAX))
 }
 
-/// Attaches a file.
+/// Attaches files: all of them, or none.
 pub(crate) fn attach(
     connection: &mut Connection,
     db: &Path,
     origin: Origin,
-    file: &Path,
+    files: &[PathBuf],
     to: &AttachTo<'_>,
-) -> Result<Attached, AttachError> {
+) -> Result<Vec<Attached>, AttachError> {
     let limit = limit(connection)?;
-    let facts = copy_in(db, file, limit)?;
-    let fields = document_fields(file, &facts);
-    let document = gate::edit_tx(connection, origin, |tx| -> Result<String, EditError> {
-        gate::with_guards_off(tx, |tx| note_here(tx, db, &facts).map_err(EditError::from))?;
-        match to {
-            AttachTo::NewDocument(given) => {
-                let mut all = fields.clone();
-                all.insert("title".to_owned(), title(file).into());
-                all.extend((*given).clone());
-                edits::create_in(tx, Kind::Document, &all)
-            }
-            AttachTo::Document(id) => edits::update_in(tx, Kind::Document, id, &fields).map(|()| (*id).to_owned()),
-        }
+    let copied: Vec<FileFacts> = files.iter().map(|file| copy_in(db, file, limit)).collect::<Result<_, _>>()?;
+    let attached = gate::edit_tx(connection, origin, |tx| -> Result<Vec<Attached>, EditError> {
+        files.iter().zip(copied).map(|(file, facts)| attach_in(tx, db, file, facts, to)).collect()
     })?;
+    for one in &attached {
+        retry::retry_with_bytes(connection, &one.facts.sha256)?;
+    }
+    Ok(attached)
+}
+
+/// Writes the row and the document of a file that was copied in.
+fn attach_in(
+    tx: &Transaction<'_>,
+    db: &Path,
+    file: &Path,
+    facts: FileFacts,
+    to: &AttachTo<'_>,
+) -> Result<Attached, EditError> {
+    gate::with_guards_off(tx, |tx| note_here(tx, db, &facts).map_err(EditError::from))?;
+    let mut fields = document_fields(file, &facts);
+    let document = match to {
+        AttachTo::NewDocument(given) => {
+            fields.insert("title".to_owned(), title(file).into());
+            fields.extend((*given).clone());
+            edits::create_in(tx, Kind::Document, &fields)?
+        }
+        AttachTo::Document(id) => {
+            edits::update_in(tx, Kind::Document, id, &fields)?;
+            (*id).to_owned()
+        }
+    };
     Ok(Attached { document, facts })
 }
 

@@ -1,8 +1,10 @@
-//! Another attempt for files that the server refused because of the key. Must not know requests.
+//! Another attempt for edits whose file was at fault: the server refused it because of the key, or its bytes were lost. Must not
+//! know requests.
 
 use hearth_contract::problem::ProblemType;
 use rusqlite::Connection;
 
+use crate::model::ReasonCode;
 use crate::store::edits::{EditError, decide};
 use crate::store::{StoreError, gate};
 
@@ -27,7 +29,23 @@ pub(crate) fn retry_refused_by_key(connection: &mut Connection) -> Result<(), St
         tx.execute(&format!("UPDATE files AS f SET state = 'waiting', problem = NULL WHERE {condition}"), [])?;
         Ok::<(), StoreError>(())
     })?;
-    match decide::retry_each(connection, &edits) {
+    retry(connection, &edits)
+}
+
+/// Gives edits another attempt to which the server said that it does not have their file: its bytes are here again.
+pub(super) fn retry_with_bytes(connection: &mut Connection, sha256: &str) -> Result<(), StoreError> {
+    let edits = connection
+        .prepare(
+            "SELECT id FROM edits WHERE kind = 'document' AND state = 'rejected' AND reason_code = ?2
+                 AND patch ->> '$.file_sha256' = ?1 ORDER BY id",
+        )?
+        .query_map((sha256, ReasonCode::MissingReference), |row| row.get(0))?
+        .collect::<Result<Vec<i64>, _>>()?;
+    retry(connection, &edits)
+}
+
+fn retry(connection: &mut Connection, edits: &[i64]) -> Result<(), StoreError> {
+    match decide::retry_each(connection, edits) {
         Err(EditError::Store(error)) => Err(error),
         // An edit that cannot be retried keeps its reason.
         _ => Ok(()),

@@ -13,7 +13,7 @@ use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::file_store::table::{FileChoice, request, to_download, to_upload};
 use crate::store::file_store::upload::{Downloaded, downloaded, note_limit, refused, uploaded};
 use crate::store::file_store::{bytes, list, upkeep};
-use crate::store::gate;
+use crate::store::{StoreError, gate};
 
 const DAY: i64 = 86_400_000;
 const DOCUMENT: &str = "0190a3b0-0000-7000-8000-0000000000d0";
@@ -27,7 +27,8 @@ impl Scene {
         let file = self.directory.join("receipt.txt");
         fs::write(&file, content).unwrap();
         let (db, fields) = (self.db_path(), Fields::new());
-        attach(&mut self.db, &db, Origin::Cli, &file, &AttachTo::NewDocument(&fields))
+        let mut attached = attach(&mut self.db, &db, Origin::Cli, &[file], &AttachTo::NewDocument(&fields))?;
+        Ok(attached.remove(0))
     }
 
     fn file_state(&self, hash: &str) -> Option<FileState> {
@@ -159,6 +160,22 @@ fn bytes_that_an_upload_finds_lost_are_noted() {
 }
 
 #[test]
+fn file_attached_again_sends_its_rejected_document() {
+    let mut scene = Scene::with_task_at_present();
+    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let db = scene.db_path();
+    upkeep::note_lost(&mut scene.db, &db, &hash, FileState::Damaged).unwrap();
+    let rejected = "UPDATE edits SET state = 'rejected', reason_code = 'missing_reference', reason = 'no such file'";
+    gate::sync_tx(&mut scene.db, |tx| tx.execute(rejected, []).map(drop).map_err(StoreError::from)).unwrap();
+    let document = scene.one("SELECT record_id FROM edits");
+    let again = scene.directory.join("receipt.txt");
+    attach(&mut scene.db, &db, Origin::Cli, &[again], &AttachTo::Document(&document)).unwrap();
+    assert_eq!(scene.file_state(&hash), Some(FileState::Waiting));
+    assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "waiting");
+    assert_eq!(scene.plan().len(), 0, "the file goes first");
+}
+
+#[test]
 fn limit_of_the_server_counts() {
     let mut scene = Scene::with_task_at_present();
     note_limit(&mut scene.db, 4).unwrap();
@@ -258,10 +275,14 @@ fn attach_names_what_is_wrong() {
     let new = AttachTo::NewDocument(&fields);
     let mut fails = |path: &str, to: &AttachTo<'_>| {
         let path = scene.directory.join(path);
-        attach(&mut scene.db, &db, Origin::Cli, &path, to).unwrap_err()
+        attach(&mut scene.db, &db, Origin::Cli, &[path], to).unwrap_err()
     };
     assert!(matches!(fails("nothing.pdf", &new), AttachError::Source(..)));
     assert!(matches!(fails(".", &new), AttachError::NotAFile(_)));
     assert!(matches!(fails("replica.db", &AttachTo::Document(DOCUMENT)), AttachError::Edit(_)), "no such document");
+    let [good, missing] = ["good.txt", "nothing.pdf"].map(|name| scene.directory.join(name));
+    fs::write(&good, "good").unwrap();
+    let both = attach(&mut scene.db, &db, Origin::Cli, &[good, missing], &new);
+    assert!(matches!(both, Err(AttachError::Source(..))));
     assert_eq!(scene.one("SELECT count(*) FROM files"), "0", "nothing is half done");
 }
