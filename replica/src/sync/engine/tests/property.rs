@@ -2,6 +2,7 @@
 //! invariants of `docs/architecture.md` hold. The engine with its three machines and the store run on a real database
 //! against a server in memory. Operations are values, so a failing sequence is made shorter by the library.
 
+mod effects;
 mod invariants;
 mod server;
 mod world;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
+use super::effects::{check_effects, check_offers};
 use super::server::{Change, Fields, Key, records_at};
 use super::world::World;
 
@@ -121,6 +122,7 @@ pub(super) fn check_step(world: &World, seen: &mut BTreeSet<i64>) -> Result<(), 
     if state.is_reconciling {
         return Ok(());
     }
+    check_offers(world)?;
     let early = format!("SELECT id FROM edit_history WHERE outcome = 'confirmed' AND rev > {}", state.position);
     if let Some(id) = ids(&early).first().filter(|_| world.server.discarded.is_empty()) {
         return Err(format!("edit {id} is confirmed, and the feed has not passed its revision"));
@@ -140,24 +142,10 @@ pub(super) fn check_end(world: &World) -> Result<(), String> {
             return Err(format!("{count} rows are left in {table}"));
         }
     }
-    let text = "SELECT kind || ' ' || record_id, patch FROM edit_history
-        WHERE outcome = 'confirmed' AND method <> 'delete' AND kind IN ('room', 'inventory') ORDER BY id";
-    let confirmed = column_pairs(&world.script, text);
-    for (index, (record, patch)) in confirmed.iter().enumerate() {
-        let mut patch: Fields = serde_json::from_str(patch).unwrap();
-        // One request carries several edits of a record, with the last value of each field.
-        for (_, later) in confirmed[index + 1..].iter().filter(|(other, _)| other == record) {
-            let later: Fields = serde_json::from_str(later).unwrap();
-            patch.retain(|name, _| !later.contains_key(name));
-        }
-        let has_patch = |change: &Change| {
-            let fields = change.fields.as_ref();
-            format!("{} {}", change.record.0, change.record.1) == *record
-                && fields.is_some_and(|all| patch.iter().all(|(name, value)| all.get(name) == Some(value)))
-        };
-        if !world.server.discarded.iter().flatten().chain(&world.server.changes).any(has_patch) {
-            return Err(format!("an edit of {record} is confirmed, and the server never had {patch:?}"));
-        }
+    let left = "SELECT edit_id FROM _outbox WHERE if_match IS NOT NULL OR if_absent OR given_up OR maybe_applied
+        OR acked_rev IS NOT NULL OR awaits_record OR blocked_by IS NOT NULL OR part_of IS NOT NULL OR as_made IS NOT NULL";
+    if let Ok(edit) = world.script.query_row(left, [], |row| row.get::<_, i64>(0)) {
+        return Err(format!("the way of edit {edit} is still known in _outbox"));
     }
-    Ok(())
+    check_effects(world)
 }

@@ -1,0 +1,114 @@
+//! What the server shows of the edits: no confirmed edit is lost unnoticed, and none is offered again whose effect is there. Almost
+//! every written value is used once, so a value names its edit; an undo writes an earlier value again. Changes neither the
+//! database nor the server.
+
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+
+use super::server::{Change, Fields, Key};
+use super::world::World;
+
+/// The fields to which only edits and other clients write. The server clears a reference to a deleted room by itself.
+const WRITTEN: [&str; 3] = ["name", "floor", "notes"];
+
+/// An edit: open, or ended.
+struct Edit {
+    id: i64,
+    record: Key,
+    method: String,
+    patch: Fields,
+    /// The reason of an open edit, or the outcome of an ended one.
+    word: String,
+}
+
+fn edits(db: &Connection, table: &str, word: &str) -> Vec<Edit> {
+    let text = format!(
+        "SELECT id, kind, record_id, method, patch, coalesce({word}, '') FROM {table}
+         WHERE kind IN ('room', 'inventory') ORDER BY id"
+    );
+    let mut statement = db.prepare(&text).unwrap();
+    let found = statement.query_map([], |row| {
+        let (kind, record, patch): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(4)?);
+        let mut patch: Fields = serde_json::from_str(&patch).unwrap();
+        patch.retain(|name, _| WRITTEN.contains(&name.as_str()));
+        let record = (Kind::parse(&kind).unwrap(), record);
+        Ok(Edit { id: row.get(0)?, record, method: row.get(3)?, patch, word: row.get(5)? })
+    });
+    found.unwrap().map(Result::unwrap).collect()
+}
+
+fn has(fields: &Fields, name: &str, value: &serde_json::Value) -> bool {
+    fields.get(name).unwrap_or(&serde_json::Value::Null) == value
+}
+
+fn holds(fields: &Fields, patch: &Fields) -> bool {
+    patch.iter().all(|(name, value)| has(fields, name, value))
+}
+
+fn is_deleted_in(history: &[Change], record: &Key) -> bool {
+    history.iter().any(|change| change.record == *record && change.fields.is_none())
+}
+
+/// True when somebody else wrote another value of the field after this one.
+fn is_overwritten_in(history: &[Change], record: &Key, name: &str, value: &serde_json::Value) -> bool {
+    let states = history.iter().filter(|change| change.record == *record).filter_map(|change| change.fields.as_ref());
+    let mut after = states.skip_while(|fields| !has(fields, name, value));
+    after.any(|fields| !has(fields, name, value))
+}
+
+/// An edit that is offered again as lost is not on the server, and no later edit of this device took its place there.
+pub(super) fn check_offers(world: &World) -> Result<(), String> {
+    let (records, ended) = (world.server.records(), edits(&world.script, "edit_history", "outcome"));
+    for edit in edits(&world.script, "edits", "reason_code").iter().filter(|edit| edit.word == "lost_by_server") {
+        let there = records.get(&edit.record);
+        let is_there = match edit.method.as_str() {
+            "delete" => there.is_none(),
+            "create" => there.is_some(),
+            _ => !edit.patch.is_empty() && there.is_some_and(|fields| holds(fields, &edit.patch)),
+        };
+        if is_there {
+            return Err(format!("edit {} is offered again, and the server has it", edit.id));
+        }
+        let later = ended.iter().filter(|later| {
+            later.record == edit.record && later.id > edit.id && ["confirmed", "merged"].contains(&later.word.as_str())
+        });
+        for later in later {
+            let replaced = edit.patch.keys().find(|name| {
+                later.patch.get(*name).is_some_and(|value| there.is_some_and(|fields| has(fields, name, value)))
+            });
+            if let Some(name) = replaced.filter(|_| edit.method == "update") {
+                return Err(format!("edit {} is offered again, and edit {} replaced its {name}", edit.id, later.id));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The server has the effect of every confirmed edit, or had it until somebody replaced it.
+pub(super) fn check_effects(world: &World) -> Result<(), String> {
+    let (server, ended) = (&world.server, edits(&world.script, "edit_history", "outcome"));
+    for (index, edit) in ended.iter().enumerate().filter(|(_, edit)| edit.word == "confirmed") {
+        if edit.method == "delete" {
+            if server.records().contains_key(&edit.record) {
+                return Err(format!("edit {} deleted {:?}, and the server has it", edit.id, edit.record));
+            }
+            continue;
+        }
+        let histories = || server.discarded.iter().chain([&server.changes]);
+        if histories().any(|history| is_deleted_in(history, &edit.record)) {
+            continue;
+        }
+        let mut patch = edit.patch.clone();
+        for later in ended[index + 1..].iter().filter(|later| later.record == edit.record) {
+            patch.retain(|name, _| !later.patch.contains_key(name));
+        }
+        patch.retain(|name, value| {
+            !server.discarded.iter().any(|history| is_overwritten_in(history, &edit.record, name, value))
+        });
+        let mut states = server.changes.iter().filter(|change| change.record == edit.record);
+        if !states.any(|change| change.fields.as_ref().is_some_and(|fields| holds(fields, &patch))) {
+            return Err(format!("edit {} is confirmed, and the server has lost {patch:?}", edit.id));
+        }
+    }
+    Ok(())
+}
