@@ -50,7 +50,7 @@ pub(super) fn table(text: &str, stated: Option<Delimiter>, kind: Option<Kind>) -
             columns = Some(names);
             continue;
         };
-        let surplus = cells.iter().skip(columns.len()).find_map(Cell::text);
+        let surplus = cells.iter().skip(columns.len()).filter_map(Cell::text).find(|text| !text.is_empty());
         cells.resize(columns.len(), Cell::Absent);
         rows.push(TableRow { number, cells, surplus });
         check_size(rows.len(), columns.len())?;

@@ -26,7 +26,8 @@ pub(super) enum Reading {
 /// Reads a date; a time behind it is passed over. `order` is the known order of day and month.
 pub(super) fn read(text: &str, order: Option<DateOrder>) -> Reading {
     let text = text.trim();
-    let day = text.split_once(['T', ' ']).filter(|(_, time)| is_time(time)).map_or(text, |(day, _)| day);
+    let before_time = text.split_once(':').and_then(|(front, _)| front.rfind(['T', ' ']));
+    let day = before_time.filter(|at| is_time(&text[at + 1..])).map_or(text, |at| &text[..at]);
     if formats::parse_date(day).is_some() {
         return Reading::One(day.to_owned());
     }
@@ -102,6 +103,8 @@ mod tests {
             ("21.10.2022", None, "2022-10-21"),
             ("1. 2. 2022", None, "2022-02-01"),
             ("21.10.2022 13:05", None, "2022-10-21"),
+            ("1. 2. 2022 13:05", None, "2022-02-01"),
+            ("10/21/2022 1:05 PM", None, "2022-10-21"),
             ("10/21/2022", None, "2022-10-21"),
             ("21/10/2022", None, "2022-10-21"),
             ("21-10-2022", None, "2022-10-21"),

@@ -43,11 +43,11 @@ pub(super) struct DraftRow {
     pub(super) id: Option<Uuid>,
     /// The values that the row sets, in the contract's form unless `fault` is set.
     pub(super) body: Fields,
-    /// The heading and the name of the room that the row names. The id of a room counts before.
+    /// The heading and the name of the room that the row names. None if the row has the id of a room.
     pub(super) room: Option<(String, String)>,
     pub(super) fault: Option<RowFault>,
     /// Whether an earlier row has the amount and the notes of this row too.
-    pub(super) is_counted_before: bool,
+    pub(super) is_part_of_earlier: bool,
 }
 
 impl DraftRow {
@@ -88,9 +88,9 @@ impl Draft {
 
     /// Whether a row of a kind names no record by id, import_ref or key: it is recognised by its values alone.
     pub fn has_nameless_rows(&self, kind: Kind) -> bool {
-        let of_kind = self.tables.iter().filter(|table| table.columns.kind == kind);
-        of_kind.flat_map(|table| &table.rows).any(|row| row.fault.is_none() && !row.is_named())
-            && self.tables.iter().any(|table| table.columns.kind == kind && table.key.is_empty())
+        let is_nameless =
+            |table: &DraftTable| table.rows.iter().any(|row| row.fault.is_none() && table.is_nameless(row));
+        self.tables.iter().any(|table| table.columns.kind == kind && is_nameless(table))
     }
 
     /// The ids that rows state for themselves: the caller says which of them were used ([`super::Existing::mark_used`]).
@@ -154,7 +154,7 @@ fn draft_row(row: &TableRow, columns: &Columns, locales: &[Locale]) -> DraftRow 
         body: Fields::new(),
         room: None,
         fault: None,
-        is_counted_before: false,
+        is_part_of_earlier: false,
     };
     if let Some(surplus) = &row.surplus {
         let message = format!("The row has more cells than the heading: {surplus}. Quote cells that hold a delimiter.");
@@ -234,7 +234,7 @@ fn place(
             None => lines.push(notes::line(label, text)),
         },
         (Target::Amount(label), Some(text)) => {
-            let number = text.split_whitespace().next().unwrap_or_default();
+            let number = leading_number(text);
             match numbers::read(number, locale.decimal) {
                 numbers::Reading::One(read) => {
                     let whole = whole(&read);
@@ -263,6 +263,13 @@ fn add_entry(kind: Kind, first: &mut DraftRow, entry: &DraftRow) {
     let checked = check(kind, Intent::Patch, &Value::Object(std::mem::take(&mut first.body)));
     first.body = checked.fields;
     first.fault = checked.faults.into_iter().next().map(|fault| RowFault::of_field(fault, None, None));
+}
+
+/// The number in front of a unit, with its marks: `1 234` of `1 234 Packs`.
+fn leading_number(text: &str) -> &str {
+    let is_mark = |letter: char| ".,'’".contains(letter) || letter.is_whitespace();
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && !is_mark(letter)).unwrap_or(text.len());
+    text[..end].trim()
 }
 
 /// The whole number of a decimal: `3` and `3.00` are 3. None: the number has a part behind the point.
@@ -319,7 +326,7 @@ impl DraftTable {
             let first = *firsts.entry(key).or_insert(at);
             if first < at {
                 let (before, rest) = self.rows.split_at_mut(at);
-                rest[0].is_counted_before = true;
+                rest[0].is_part_of_earlier = true;
                 if before[first].fault.is_none() {
                     add_entry(self.columns.kind, &mut before[first], &rest[0]);
                 }
@@ -332,10 +339,14 @@ impl DraftTable {
         if self.key.is_empty() { None } else { keys::key(self.columns.kind, &self.key, &row.body) }
     }
 
+    /// Whether a row names no record: by id, by import_ref or by the stated key.
+    fn is_nameless(&self, row: &DraftRow) -> bool {
+        !row.is_named() && self.row_key(row).is_none()
+    }
+
     /// The values by which a row that names no record is recognised.
     pub(super) fn row_whole(&self, row: &DraftRow) -> Option<String> {
-        let is_nameless = !row.is_named() && self.key.is_empty();
-        if is_nameless && !self.columns.kind.is_singleton() {
+        if self.is_nameless(row) && !self.columns.kind.is_singleton() {
             keys::key(self.columns.kind, &self.whole, &row.body)
         } else {
             None

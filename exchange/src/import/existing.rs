@@ -1,4 +1,4 @@
-//! The records of the home that the rows of a file mean. Keeps only those, so that memory follows the file. Must not know where
+//! The records of the home that the rows of a file mean. Keeps only those, so that memory depends on the file and not on the home. Must not know where
 //! records are stored.
 
 use std::collections::{HashMap, HashSet};

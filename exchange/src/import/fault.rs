@@ -24,7 +24,7 @@ pub enum RowCode {
     DuplicateKey,
     /// The home changed after the row was checked.
     ChangedMeanwhile,
-    /// The home has no room for the changes of the file.
+    /// The changes of the file are larger than the storage that the home has left.
     NoRoom,
 }
 

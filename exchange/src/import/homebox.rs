@@ -39,8 +39,12 @@ pub(super) fn target(heading: &str) -> Target {
     }
 }
 
-/// Whether a cell says that a value is unknown: Homebox writes a zero instead of an empty cell.
+/// Whether a cell says that a value is unknown: Homebox writes a zero instead of an empty cell. In a person's own fields, every
+/// value is meant.
 pub(super) fn is_unset(heading: &str, text: &str) -> bool {
+    if heading.strip_prefix(PREFIX).is_some_and(|name| name.starts_with(OWN_FIELD)) {
+        return false;
+    }
     let is_price = heading.ends_with("_price");
     let is_zero = || text.bytes().all(|byte| byte == b'0' || byte == b'.');
     text.starts_with("0001-01-01")

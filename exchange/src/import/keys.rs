@@ -5,7 +5,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Presence};
 use serde_json::Value;
 
-/// The key of a record or of a checked row. A missing field with a default has the default. None: all values are null.
+/// The key of a record or of a checked row. A missing field with a default has the default. None: all values are null or empty.
 pub(super) fn key(kind: Kind, names: &[&'static str], fields: &Fields) -> Option<String> {
     let default = |name: &str| match resource(kind).field(name).map(|field| field.presence) {
         Some(Presence::Default(preset)) => preset.value(),
@@ -13,7 +13,7 @@ pub(super) fn key(kind: Kind, names: &[&'static str], fields: &Fields) -> Option
     };
     let values: Vec<Value> =
         names.iter().map(|name| fields.get(*name).cloned().unwrap_or_else(|| default(name))).collect();
-    if values.iter().all(Value::is_null) {
+    if values.iter().all(|value| value.is_null() || value == "") {
         return None;
     }
     Some(Value::Array(values).to_string())

@@ -101,6 +101,10 @@ impl Planner<'_> {
                         action: Action::Create(room.fields),
                     });
                 }
+                if let (Kind::Room, Some(id), Some(name)) = (kind, planned.id, &planned.title) {
+                    // Later rows of the file can mean the room by its name.
+                    self.rooms.entry(keys::room(name)).or_insert(id);
+                }
                 if let Some(id) = planned.id {
                     self.taken.insert(id, (kind, row.number));
                 }
@@ -126,7 +130,7 @@ impl Planner<'_> {
             return Err(fault.clone());
         }
         let kind = table.columns.kind;
-        if row.is_counted_before {
+        if row.is_part_of_earlier {
             return self.counted_before(table, row, planned);
         }
         self.refuse_double_key(table, row)?;

@@ -33,7 +33,7 @@ pub(super) enum Target {
     Amount(String),
     /// Kept out, because the server sets it or an id counts instead.
     Computed,
-    /// Kept out, because no field is known for it or a person wants it.
+    /// Kept out, because no field is known for it, or because a person said so.
     Out,
 }
 

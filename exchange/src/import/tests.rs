@@ -171,6 +171,35 @@ fn label_beside_the_name_of_its_field_is_kept_out() {
 }
 
 #[test]
+fn row_without_key_is_refused_as_double() {
+    let by_serial = Options { key: vec!["serial_number".to_owned()], ..Options::default() };
+    for text in ["name,serial_number\nChair,\n", "name,serial_number\n\"Chair\",\"\"\n\"Lamp\",\"\"\n"] {
+        let mut home = Home::default();
+        let made = counts(&home.import(text.as_bytes(), &by_serial));
+        assert_eq!(counts(&home.plan(text.as_bytes(), &by_serial)), [0, 0, 0, made[0]], "{made:?}");
+    }
+}
+
+#[test]
+fn room_of_the_same_file_is_meant_by_its_name() {
+    let mut home = Home::default();
+    let file = json!({ "rooms": [{ "name": "Hall" }], "inventory": [{ "name": "Chair", "room": "hall" }] });
+    assert_eq!(counts(&home.import(file.to_string().as_bytes(), &Options::default())), [2, 0, 0, 0]);
+    assert_eq!(home.room_of("Chair"), "Hall");
+}
+
+#[test]
+fn cells_of_products_keep_what_a_person_wrote() {
+    let mut home = Home::default();
+    home.import("HB.name,HB.insured,HB.field.Tested\nDrill,false,false\n".as_bytes(), &Options::default());
+    assert_eq!(home.named(Kind::Inventory, "Drill")["notes"], "Tested: false");
+    home.import("Product,Amount\nNails,1 234 Packs\n".as_bytes(), &Options::default());
+    assert_eq!(home.named(Kind::Inventory, "Nails")["quantity"], 1234);
+    let quoted = "\"name\",\"quantity\",\"\"\n\"Bowl\",\"1\",\"\"\n";
+    assert_eq!(counts(&home.import(quoted.as_bytes(), &Options::default())), [1, 0, 0, 0]);
+}
+
+#[test]
 fn doubled_heading_is_refused_only_where_it_is_used() {
     let refused =
         |text: &str, options: &Options| read(text.as_bytes(), options).map(drop).map_err(|error| error.message);
