@@ -105,12 +105,15 @@ impl App {
             return Vec::new();
         }
         let records = if changes == 1 { "1 record".to_owned() } else { format!("{} records", figure(changes)) };
+        let undo = match changes <= UNDO_MAX {
+            true => "Undo takes the whole import back.".to_owned(),
+            false => format!("Undo does not take back an import of more than {} records.", figure(UNDO_MAX)),
+        };
         let consequence = match counts.failed {
-            0 if changes <= UNDO_MAX => "Undo takes the whole import back.".to_owned(),
-            0 => format!("Undo does not take back an import of more than {} records.", figure(UNDO_MAX)),
-            1 => "The refused row is left out. Correct it, and import the file again.".to_owned(),
+            0 => undo,
+            1 => format!("The refused row is left out. Correct it, and import the file again. {undo}"),
             failed => {
-                format!("{} refused rows are left out. Correct them, and import the file again.", figure(failed))
+                format!("{} refused rows are left out. Correct them, and import the file again. {undo}", figure(failed))
             }
         };
         let question = format!("Import {records}?");

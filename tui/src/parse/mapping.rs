@@ -11,12 +11,19 @@ const ROOM: &str = "room";
 
 /// The mapping that a typed text means: columns, each with a field. An empty field keeps a column out. Error: a sentence.
 pub fn parse_mapping(text: &str) -> Result<Vec<(String, String)>, String> {
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let pair = |part: &str| match part.rsplit_once('=') {
-        Some((column, field)) if !column.trim().is_empty() => Ok((column.trim().to_owned(), field.trim().to_owned())),
-        _ => Err(format!("Write {part} as COLUMN=FIELD, such as Bezeichnung=name.")),
-    };
-    parts.map(pair).collect()
+    let (mut pairs, mut rest) = (Vec::new(), text);
+    while !rest.trim_matches([' ', ',']).is_empty() {
+        // A comma before the sign belongs to the column: `Price, EUR=purchase_price`.
+        let (column, behind) = rest.split_once('=').unwrap_or((rest, ""));
+        let (field, further) = behind.split_once(',').unwrap_or((behind, ""));
+        let column = column.trim();
+        if column.is_empty() || !rest.contains('=') {
+            return Err(format!("Write {} as COLUMN=FIELD, such as Bezeichnung=name.", rest.trim()));
+        }
+        pairs.push((column.to_owned(), field.trim().to_owned()));
+        rest = further;
+    }
+    Ok(pairs)
 }
 
 /// The text of a mapping, as [`parse_mapping`] reads it.
@@ -26,11 +33,12 @@ pub fn mapping_text(mapping: &[(String, String)]) -> String {
 
 /// The text with its last column or field continued, and the names that fit when there are several.
 pub fn complete_mapping(text: &str, columns: &[String], kind: Kind) -> (String, Vec<String>) {
-    let part = text.rsplit(',').next().unwrap_or_default();
-    let (typed, names, end) = match part.rsplit_once('=') {
-        Some((_, field)) => (field.trim_start(), fields(kind), ""),
-        None => (part.trim_start(), columns.to_vec(), "="),
+    let (is_column, typed) = match text.rsplit_once('=') {
+        Some((_, behind)) => behind.split_once(',').map_or((false, behind), |(_, column)| (true, column)),
+        None => (true, text),
     };
+    let typed = typed.trim_start();
+    let (names, end) = if is_column { (columns.to_vec(), "=") } else { (fields(kind), "") };
     let (completed, choices) = complete_name(typed, &names);
     let end = if choices.is_empty() && names.contains(&completed) { end } else { "" };
     (format!("{}{completed}{end}", &text[..text.len() - typed.len()]), choices)
@@ -49,8 +57,8 @@ mod tests {
 
     #[test]
     fn typed_mapping_has_columns_and_fields() {
-        let pairs = parse_mapping(" Gekauft am = purchase_date, a=b=make,Farbe= ,").expect("a mapping");
-        let expected = [("Gekauft am", "purchase_date"), ("a=b", "make"), ("Farbe", "")];
+        let pairs = parse_mapping(" Gekauft am = purchase_date, Price, EUR=make,Farbe= ,").expect("a mapping");
+        let expected = [("Gekauft am", "purchase_date"), ("Price, EUR", "make"), ("Farbe", "")];
         assert_eq!(pairs, expected.map(|(column, field)| (column.to_owned(), field.to_owned())));
         assert_eq!(parse_mapping(&mapping_text(&pairs)), Ok(pairs));
         assert_eq!(parse_mapping(""), Ok(Vec::new()));
@@ -70,6 +78,10 @@ mod tests {
             ("Raum=room, Be".to_owned(), vec!["Bemerkung".to_owned(), "Bezeichnung".to_owned()])
         );
         assert_eq!(complete("Raum=room, Bez").0, "Raum=room, Bezeichnung=");
+        assert_eq!(
+            complete_mapping("a=name, Price, E", &["Price, EUR".to_owned()], Kind::Inventory).0,
+            "a=name, Price, EUR="
+        );
         assert_eq!(complete("Farbe"), ("Farbe".to_owned(), Vec::new()));
         assert_eq!(complete_mapping("a=du", &[], Kind::Task).0, "a=due_on");
     }

@@ -41,6 +41,8 @@ pub struct ImportScreen {
     pub mapping: Vec<(String, String)>,
     /// The columns of the file, as the last preview has shown them.
     pub columns: Vec<String>,
+    /// The kind of these columns.
+    pub columns_kind: Kind,
     /// Names that continue the typed text.
     pub choices: Vec<String>,
     /// The kind of the rows. None: the file tells.
@@ -68,6 +70,7 @@ impl Default for ImportScreen {
             mapping_line: Line::default(),
             mapping: Vec::new(),
             columns: Vec::new(),
+            columns_kind: Kind::Inventory,
             choices: Vec::new(),
             kind: None,
             format: 0,
@@ -122,8 +125,8 @@ impl ImportScreen {
 
     /// Another path is typed: what was stated about the columns of the file before does not belong to it.
     pub fn back_to_path(&mut self) {
-        (self.stage, self.refusal) = (ImportStage::Path, None);
-        self.mapping.clear();
+        let (line, ticket) = (std::mem::take(&mut self.line), self.ticket);
+        *self = ImportScreen { line, ticket, ..ImportScreen::default() };
     }
 
     /// Begins to type which column is which field. A refusal of the file stays: it names the columns.
@@ -134,7 +137,7 @@ impl ImportScreen {
 
     /// Continues the typed column or field.
     pub fn complete_mapping(&mut self) {
-        let kind = self.kind.unwrap_or(Kind::Inventory);
+        let kind = self.kind.unwrap_or(self.columns_kind);
         let (text, choices) = complete_mapping(self.mapping_line.text(), &self.columns, kind);
         (self.mapping_line, self.choices) = (Line::with_text(&text), choices);
     }
@@ -210,6 +213,7 @@ impl ImportScreen {
         let tables = preview.plan.tables.iter();
         let columns = tables.flat_map(|table| table.used.iter().map(|(name, _)| name).chain(&table.kept_out));
         self.columns = columns.cloned().collect();
+        self.columns_kind = preview.plan.tables.first().map_or(Kind::Inventory, |table| table.kind);
         self.stage = ImportStage::Preview(preview);
     }
 
