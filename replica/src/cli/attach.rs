@@ -23,7 +23,7 @@ pub(super) struct Attach {
     /// The files to attach: receipts, manuals, photos
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What the files are about: the name or id of an item or a vehicle, or home; an existing document gets the file
+    /// An item or a vehicle, by name or id, or home: each file becomes a new document. A document: its file is replaced
     #[arg(long, value_name = "ID")]
     to: String,
     /// The title of the document [default: the name of the file]

@@ -237,7 +237,7 @@ impl Fetch {
 /// Waits until no requested file is left. The files are fetched here, or by the process that syncs.
 fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Result<(), Failure> {
     let config = sync_goal::sync_config(context)?;
-    let before = replica.files(LIST_LIMIT)?;
+    let before = replica.files(usize::MAX)?;
     let asked: Vec<&FileRow> = before.iter().filter(|file| file.is_requested).collect();
     match lock_holder::try_lock(&context.profile.db)? {
         Some(lock) => fetch_here(&config, &lock, limit)?,
@@ -305,7 +305,7 @@ fn wait_for_daemon(context: &Context, replica: &Replica, limit: Duration) -> Res
     let deadline = Instant::now() + limit;
     loop {
         signals::check_stop()?;
-        if !replica.files(LIST_LIMIT)?.iter().any(|file| file.is_requested) {
+        if replica.file_counts()?.requested == 0 {
             return Ok(());
         }
         let left = deadline.saturating_duration_since(Instant::now());

@@ -26,8 +26,8 @@ const RETENTION_SECONDS_LOW: i64 = 24 * 3600;
 /// The command that makes the replica current.
 const SYNC: &str = "hearth-replica sync --until-current";
 
-/// The command that fetches the bytes of files again, and the command for bytes that the server never had.
-const FETCH_FILES: &str = "hearth-replica files fetch --all; attach FILE --to DOCUMENT, if the server does not have it";
+/// The command that fetches the bytes of files again, and the command for a file that the server does not have.
+const FETCH_FILES: &str = "hearth-replica files fetch --all, or hearth-replica attach FILE --to DOCUMENT if the server does not have the file";
 
 /// The findings, and facts that other checks need.
 #[derive(Default)]
@@ -142,7 +142,11 @@ fn file_findings(replica: &Replica) -> Result<Vec<Finding>, StoreError> {
             findings.push(Finding::new(Topic::Files, Severity::Warning, text, next));
         }
     };
-    warn(counts.missing, "of documents missing: the bytes are not here, or the server does not have them", FETCH_FILES);
+    warn(
+        counts.missing,
+        "of documents missing: the bytes are not on this device, and the server may not have them either",
+        FETCH_FILES,
+    );
     warn(counts.damaged, "of documents damaged", FETCH_FILES);
     warn(counts.refused, "of documents refused by the server", "hearth-replica edits");
     let folder = replica.files_folder();

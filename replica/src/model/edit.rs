@@ -1,6 +1,7 @@
 //! An edit as people and programs see it: waiting, settled, or in conflict. Must not know how edits are stored or sent.
 
 use hearth_contract::check::Fields;
+use hearth_contract::problem::FaultCode;
 use hearth_contract::schema::Kind;
 use serde_json::Value;
 
@@ -44,7 +45,7 @@ pub struct Edit {
 impl Edit {
     /// True when the server said that it does not have the file of the document: the bytes must be attached again.
     pub fn lacks_file(&self) -> bool {
-        self.reason_code == Some(ReasonCode::MissingReference) && self.patch.contains_key("file_sha256")
+        self.reason_code == Some(ReasonCode::MissingReference) && self.problem.as_ref().is_some_and(is_file_missing)
     }
 }
 
@@ -159,4 +160,14 @@ pub(crate) struct ReadyEdits {
     pub is_frozen: bool,
     /// The approximate size of the request body in bytes.
     pub bytes: usize,
+}
+
+/// The field of a document that names its file.
+const FILE: &str = "file_sha256";
+
+/// True when the file is all that the server misses. `problem`: its error object.
+pub(crate) fn is_file_missing(problem: &Value) -> bool {
+    let faults = problem.pointer("/details/fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let is_file = |fault: &Value| fault["field"] == FILE && fault["code"] == FaultCode::NotFound.as_str();
+    !faults.is_empty() && faults.iter().all(is_file)
 }

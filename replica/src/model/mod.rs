@@ -6,6 +6,7 @@ mod outcome;
 mod reconcile;
 mod words;
 
+pub(crate) use edit::is_file_missing;
 pub use edit::{Conflict, ConflictPolicy, Edit, Settled};
 pub(crate) use edit::{Precondition, ReadyEdits};
 pub use feed::{BatchEnd, FeedBatch};

@@ -8,7 +8,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState, LogLevel, ReasonCode, WriteOutcome};
+use crate::model::{EditOutcome, EditState, LogLevel, ReasonCode, WriteOutcome, is_file_missing};
 use crate::store::edits::prepared::{self, PreparedEdit};
 use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, completion_time, names, next_tasks, normalize, outbox, settle};
@@ -163,7 +163,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
         return Ok(());
     }
     if let WriteOutcome::Rejected { problem, .. } = outcome
-        && upload::is_file_missing(problem)
+        && is_file_missing(problem)
         && upload::send_file_again(tx, edit)?
     {
         return Ok(());

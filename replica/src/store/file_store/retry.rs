@@ -1,14 +1,14 @@
-//! Another attempt for edits whose file was at fault: the server refused it because of the key, or its bytes were lost. Must not
-//! know requests.
+//! Retries what failed because of a file: the server refused the file because of the key, or it did not have the file. Must not know
+//! requests.
 
 use hearth_contract::problem::ProblemType;
 use rusqlite::Connection;
 
-use crate::model::ReasonCode;
+use crate::model::is_file_missing;
 use crate::store::edits::{EditError, decide};
 use crate::store::{StoreError, gate};
 
-/// Gives files another attempt that the server refused because of the key: at the start of a sync, and when a running sync gets
+/// Retries files that the server refused because of the key: at the start of a sync, and when a running sync gets
 /// another key. The key, or its scopes, may be others now.
 pub(crate) fn retry_refused_by_key(connection: &mut Connection) -> Result<(), StoreError> {
     let condition = format!("f.state = 'refused' AND f.problem ->> '$.type' IN ({})", key_problems());
@@ -32,15 +32,17 @@ pub(crate) fn retry_refused_by_key(connection: &mut Connection) -> Result<(), St
     retry(connection, &edits)
 }
 
-/// Gives edits another attempt to which the server said that it does not have their file: its bytes are here again.
+/// Retries the documents whose file the server did not have. The bytes of the file are here again.
 pub(super) fn retry_with_bytes(connection: &mut Connection, sha256: &str) -> Result<(), StoreError> {
-    let edits = connection
+    let rejected = connection
         .prepare(
-            "SELECT id FROM edits WHERE kind = 'document' AND state = 'rejected' AND reason_code = ?2
+            "SELECT id, problem FROM edits WHERE kind = 'document' AND state = 'rejected' AND problem IS NOT NULL
                  AND patch ->> '$.file_sha256' = ?1 ORDER BY id",
         )?
-        .query_map((sha256, ReasonCode::MissingReference), |row| row.get(0))?
-        .collect::<Result<Vec<i64>, _>>()?;
+        .query_map([sha256], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<Vec<(i64, String)>, _>>()?;
+    let lacks_file = |problem: &str| serde_json::from_str(problem).is_ok_and(|problem| is_file_missing(&problem));
+    let edits: Vec<i64> = rejected.iter().filter(|(_, problem)| lacks_file(problem)).map(|(edit, _)| *edit).collect();
     retry(connection, &edits)
 }
 

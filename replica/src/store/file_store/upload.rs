@@ -1,6 +1,5 @@
 //! Edits and the files that they name: an edit waits until the server has the bytes of its file. Must not know requests.
 
-use hearth_contract::problem::FaultCode;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
@@ -10,9 +9,6 @@ use crate::store::edits::open_request::open_request;
 use crate::store::edits::outbox;
 use crate::store::file_store::table;
 use crate::store::{StoreError, gate, log};
-
-/// The field of a document that names its file.
-const FILE: &str = "file_sha256";
 
 /// How often an edit is sent when the server says each time that it does not have the file.
 const ATTEMPTS_MAX: i64 = 3;
@@ -80,13 +76,6 @@ pub(crate) fn note_limit(connection: &mut Connection, bytes: u64) -> Result<(), 
 fn set_limit(tx: &Transaction<'_>, bytes: u64) -> Result<(), StoreError> {
     tx.execute("UPDATE _sync SET max_file_bytes = ?1", [i64::try_from(bytes).unwrap_or(i64::MAX)])?;
     Ok(())
-}
-
-/// True when the file is all that the server misses. `problem`: its error object.
-pub(in crate::store) fn is_file_missing(problem: &Value) -> bool {
-    let faults = problem.pointer("/details/fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let is_file = |fault: &Value| fault["field"] == FILE && fault["code"] == FaultCode::NotFound.as_str();
-    !faults.is_empty() && faults.iter().all(is_file)
 }
 
 /// Uploads the file of an edit again, because the server does not have the file any more, and sends the edit after it. False

@@ -165,7 +165,8 @@ fn file_attached_again_sends_its_rejected_document() {
     let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
     let db = scene.db_path();
     upkeep::note_lost(&mut scene.db, &db, &hash, FileState::Damaged).unwrap();
-    let rejected = "UPDATE edits SET state = 'rejected', reason_code = 'missing_reference', reason = 'no such file'";
+    let rejected = "UPDATE edits SET state = 'rejected', reason_code = 'missing_reference', reason = 'no such file',
+        problem = '{\"details\":{\"fields\":[{\"field\":\"file_sha256\",\"code\":\"not_found\"}]}}'";
     gate::sync_tx(&mut scene.db, |tx| tx.execute(rejected, []).map(drop).map_err(StoreError::from)).unwrap();
     let document = scene.one("SELECT record_id FROM edits");
     let again = scene.directory.join("receipt.txt");
