@@ -137,8 +137,8 @@ CREATE TABLE _outbox (
     -- After the end.
     undone_by       INTEGER,                    -- the edit with which a person has undone this edit
     already_applied TEXT,                       -- JSON array of the fields whose values the server already had: undo leaves them
-    overwritten     INTEGER NOT NULL DEFAULT 0  -- 1: a server restore cannot lose the ended edit: a later edit has replaced its
-                                                -- values, or it was never sent
+    overwritten     INTEGER NOT NULL DEFAULT 0  -- 1, during a reconcile: others had replaced the values of the ended edit before,
+                                                -- so a restored server has not lost it
 ) STRICT;
 CREATE INDEX _outbox_part_of ON _outbox (part_of) WHERE part_of IS NOT NULL;
 CREATE INDEX _outbox_completes ON _outbox (completes) WHERE completes IS NOT NULL;

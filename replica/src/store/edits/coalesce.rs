@@ -44,7 +44,6 @@ pub(super) fn coalesce(
             sum.patch.clear();
             if sum.method == Method::Create {
                 settle::finish(tx, part.edit, EditOutcome::Merged, Some("it was never sent"), now)?;
-                settle::mark_overwritten(tx, &[part.edit])?;
                 parts::forget(tx, part.edit)?;
                 settle::finish(tx, sum.edit, EditOutcome::Superseded, Some("deleted again before it was sent"), now)?;
                 base::rebase(tx, sum.kind, &sum.record)?;

@@ -131,5 +131,14 @@ pub(super) fn clear_ended(tx: &Connection, list: &str) -> Result<(), StoreError>
     Ok(())
 }
 
+/// Deletes the rows of ended edits of which nothing is known any more.
+pub(super) fn remove_empty(tx: &Connection) -> Result<(), StoreError> {
+    let text = format!(
+        "DELETE FROM _outbox WHERE {NOTHING_LASTS} AND part_of IS NULL AND edit_id NOT IN (SELECT id FROM edits)"
+    );
+    tx.prepare_cached(&text)?.execute([])?;
+    Ok(())
+}
+
 /// The SQL condition that nothing is known of an edit that still counts after its end.
 const NOTHING_LASTS: &str = "completes IS NULL AND undone_by IS NULL AND already_applied IS NULL AND NOT overwritten";

@@ -68,8 +68,8 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> 
     move_to_history(tx, edits, EditOutcome::Confirmed, None, now)
 }
 
-/// Notes that a server restore cannot lose these edits of the history: a later edit has replaced their values, or the edits
-/// were never sent. Their position says nothing any more.
+/// Notes that a restore cannot lose these edits of the history: others replaced their values before. Their position says nothing any
+/// more. The mark lasts until the end of the reconcile.
 pub(crate) fn mark_overwritten(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
     for edit in edits {
         tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;
@@ -78,6 +78,12 @@ pub(crate) fn mark_overwritten(tx: &Transaction<'_>, edits: &[i64]) -> Result<()
         tx.prepare_cached(mark)?.execute([edit])?;
     }
     Ok(())
+}
+
+/// Removes the marks of [`mark_overwritten`].
+pub(crate) fn unmark_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE _outbox SET overwritten = 0 WHERE overwritten")?.execute([])?;
+    outbox::remove_empty(tx)
 }
 
 /// Deletes old entries from the history. The age is measured from the earlier of the local clock and the server's time,

@@ -21,6 +21,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
             lost::offer_confirmed(tx, fork)?;
             lost::confirm_deletes(tx, now)?;
         }
+        settle::unmark_overwritten(tx)?;
         let position: i64 = tx.query_row(
             "UPDATE _sync SET position = coalesce((SELECT tail_position FROM _reconcile), 0), backfilled = 1 RETURNING position",
             [],

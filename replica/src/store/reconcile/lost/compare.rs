@@ -32,15 +32,6 @@ const NOT_OVERWRITTEN: &str = "id NOT IN (SELECT edit_id FROM _outbox WHERE over
 /// Entries of `edit_history` at an unknown position that no later edit has overwritten.
 const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FROM _outbox WHERE overwritten)";
 
-/// The compared edits that the server does not show.
-pub(super) struct LostEdits {
-    /// Edits whose effect the server's records do not show.
-    pub lost: Vec<Lost>,
-    /// Edits that a later edit overwrote, or whose record a later edit deleted. When the later edit is lost, only the
-    /// later edit is offered again.
-    pub overwritten: Vec<i64>,
-}
-
 /// An edit with the values to look for.
 struct ComparedEdit {
     lost: Lost,
@@ -61,7 +52,6 @@ struct Comparison {
     later: HashMap<(Kind, String), HashMap<String, Option<usize>>>,
     /// Records that a later edit deleted.
     deleted: HashSet<(Kind, String)>,
-    overwritten: Vec<i64>,
 }
 
 impl Comparison {
@@ -75,11 +65,7 @@ impl Comparison {
         };
         let is_overwritten = self.deleted.contains(&record) || edit.method == Method::Update && remaining.is_empty();
         let is_visible = |values: &Fields| shows_effect(edit.method, edit.lost.kind, values, server_version);
-        // When the server still shows the values of an overwritten edit, the server does not have the later edit. The
-        // older edit then counts as confirmed, and can be lost later.
-        if edit.in_scope && is_overwritten && !is_visible(&written) {
-            self.overwritten.push(edit.lost.edit);
-        }
+        // When the later edit is lost too, only the later edit is offered again.
         let is_lost = edit.in_scope && !is_overwritten && !is_visible(&remaining);
         let later = self.later.entry(record.clone()).or_default();
         for (name, _) in written {
@@ -127,7 +113,7 @@ impl Comparison {
 
 /// Finds the edits whose effect the server does not show. Of an edit that a later edit overwrote in part, only the
 /// other fields are compared and kept.
-pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits, StoreError> {
+pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<Vec<Lost>, StoreError> {
     let (confirmed, table) = match scope {
         Scope::Acked => ("0", "edits"),
         Scope::Confirmed => (NOT_OVERWRITTEN, "edit_history"),
@@ -164,38 +150,19 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<LostEdits,
         write.execute((lost.edit, Value::Object(patch).to_string(), Value::Object(base).to_string()))?;
         all.push(lost);
     }
-    Ok(LostEdits { lost: all, overwritten: comparison.overwritten })
+    Ok(all)
 }
 
-/// Marks confirmed edits of which the records show no value as overwritten. When all confirmed edits are compared, an
-/// overwritten edit with a shown value becomes an edit at an unknown position. Correct only while the rows hold one
-/// whole history.
+/// Marks the confirmed edits of which the records show no value: others overwrote them before the reconcile, so they are not lost.
+/// The mark lasts until the end of the reconcile. Correct only while the rows hold one whole history.
 pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(), StoreError> {
-    let condition = if scope == Scope::UnknownPosition { AT_UNKNOWN_POSITION } else { NOT_OVERWRITTEN };
-    let (_, overwritten) = split_by_visibility(tx, condition)?;
-    if scope == Scope::Confirmed {
-        note_shown_again(tx)?;
-    }
-    settle::mark_overwritten(tx, &overwritten)
-}
-
-/// Gives overwritten edits an unknown position when their records show one of their values again.
-pub(super) fn note_shown_again(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    for edit in split_by_visibility(tx, "id IN (SELECT edit_id FROM _outbox WHERE overwritten)")?.0 {
-        tx.prepare_cached("UPDATE _outbox SET overwritten = 0 WHERE edit_id = ?1")?.execute([edit])?;
-    }
-    Ok(())
-}
-
-/// The confirmed edits of which the record shows a value, and the confirmed edits of which the record shows none.
-/// `condition`: SQL about `edit_history`.
-fn split_by_visibility(tx: &Transaction<'_>, condition: &str) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
+    let condition = if scope == Scope::UnknownPosition { "rev IS NULL" } else { "1" };
     let mut statement = tx.prepare_cached(&format!(
         "SELECT id, kind, record_id, method, patch FROM edit_history
          WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {condition}"
     ))?;
     let mut found = statement.query([])?;
-    let (mut visible, mut overwritten) = (Vec::new(), Vec::new());
+    let mut overwritten = Vec::new();
     while let Some(row) = found.next()? {
         let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
@@ -207,9 +174,11 @@ fn split_by_visibility(tx: &Transaction<'_>, condition: &str) -> Result<(Vec<i64
                 .into_iter()
                 .any(|field| holds(kind, &stored.fields, &Fields::from_iter([field]))),
         };
-        if shows_any { &mut visible } else { &mut overwritten }.push(lost.edit);
+        if !shows_any {
+            overwritten.push(lost.edit);
+        }
     }
-    Ok((visible, overwritten))
+    settle::mark_overwritten(tx, &overwritten)
 }
 
 /// The server's version of an edit's record. None when the server has no record.

@@ -4,7 +4,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Transaction;
 
 use super::candidate::{Lost, candidates};
-use super::compare::{self, LostEdits, Scope, find_lost};
+use super::compare::{Scope, find_lost};
 use super::offer::{Why, give_back};
 use crate::model::ReasonCode;
 use crate::store::edits::{acked, settle};
@@ -21,7 +21,7 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
     if !unknown {
         return Ok(());
     }
-    let LostEdits { lost, overwritten } = find_lost(tx, Scope::Acked)?;
+    let lost = find_lost(tx, Scope::Acked)?;
     give_back(tx, if restored { Why::Lost } else { Why::NoLongerShown }, &lost, &[])?;
     let held = candidates(tx, ACCEPTED_SOMEWHERE, [])?;
     let edits: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
@@ -29,23 +29,17 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
     for Lost { kind, record, .. } in &held {
         base::rebase(tx, *kind, record)?;
     }
-    settle::mark_overwritten(tx, &overwritten)
+    Ok(())
 }
 
 /// At the end of a reconcile with a restored server: offers confirmed edits again that the server does not hold.
 /// Without a known fork, all confirmed edits are compared; with a fork, those at an unknown position.
 pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
-    let LostEdits { lost, overwritten } =
-        find_lost(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
-    settle::mark_overwritten(tx, &overwritten)?;
+    let lost = find_lost(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
     give_back(tx, Why::Lost, &[], &lost)?;
     if fork.is_none() {
         // The remaining edits are compared now. Positions of the discarded history must not be used again.
         tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;
-        // The edit that overwrote another one may be lost itself; the other then shows again, and can be lost later.
-        compare::note_overwritten(tx, Scope::Confirmed)?;
-    } else {
-        compare::note_shown_again(tx)?;
     }
     Ok(())
 }

@@ -63,8 +63,10 @@ enum Operation {
     Restart,
     Trim,
     ForgetKeys,
+    /// `tells_fork`: the server knows the last position that both histories share.
     Restore {
         back: i64,
+        tells_fork: bool,
     },
 }
 
@@ -102,7 +104,22 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => Just(Operation::Restart),
         1 => Just(Operation::Trim),
         1 => Just(Operation::ForgetKeys),
-        1 => (1..5_i64).prop_map(|back| Operation::Restore { back }),
+        4 => (1..4_i64, any::<bool>()).prop_map(|(back, tells_fork)| Operation::Restore { back, tells_fork }),
+    ]
+}
+
+/// Few kinds of steps, so that restores meet edits of one record that are sent, confirmed and overwritten.
+fn operation_with_restores() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        1 => any::<bool>().prop_map(|item| Operation::Create { item }),
+        8 => (0..2_usize, any::<bool>()).prop_map(|(row, second)| Operation::Patch { row, second }),
+        1 => (0..3_usize).prop_map(|row| Operation::Delete { row }),
+        1 => any::<bool>().prop_map(|mine| Operation::Decide { mine }),
+        1 => (0..2_usize).prop_map(|row| Operation::ByAnother { row, write: Write::FirstField }),
+        14 => Just(Operation::Deliver { fate: Fate::Answered }),
+        6 => (1..3_usize).prop_map(|events| Operation::Feed { events }),
+        1 => Just(Operation::Tick),
+        3 => (1..4_i64, any::<bool>()).prop_map(|(back, tells_fork)| Operation::Restore { back, tells_fork }),
     ]
 }
 
@@ -128,6 +145,13 @@ proptest! {
 
     #[test]
     fn any_sequence_keeps_the_invariants(operations in prop::collection::vec(operation(), 1..OPERATIONS_MAX)) {
+        run(&operations).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn any_restores_keep_the_invariants(
+        operations in prop::collection::vec(operation_with_restores(), 1..OPERATIONS_MAX)
+    ) {
         run(&operations).map_err(TestCaseError::fail)?;
     }
 }

@@ -98,13 +98,21 @@ pub(super) fn check_effects(world: &World) -> Result<(), String> {
         if histories().any(|history| is_deleted_in(history, &edit.record)) {
             continue;
         }
+        let later = || ended[index + 1..].iter().filter(|later| later.record == edit.record);
+        if later().any(|later| later.method == "delete") {
+            continue;
+        }
         let mut patch = edit.patch.clone();
-        for later in ended[index + 1..].iter().filter(|later| later.record == edit.record) {
+        for later in later() {
             patch.retain(|name, _| !later.patch.contains_key(name));
         }
         patch.retain(|name, value| {
             !server.discarded.iter().any(|history| is_overwritten_in(history, &edit.record, name, value))
         });
+        // Of an update, nothing is left to look for; a create made the record.
+        if patch.is_empty() && edit.method == "update" {
+            continue;
+        }
         let mut states = server.changes.iter().filter(|change| change.record == edit.record);
         if !states.any(|change| change.fields.as_ref().is_some_and(|fields| holds(fields, &patch))) {
             return Err(format!("edit {} is confirmed, and the server has lost {patch:?}", edit.id));

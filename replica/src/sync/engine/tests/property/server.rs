@@ -36,8 +36,8 @@ pub(super) struct Server {
     pub(super) problem: Option<String>,
     /// The next write is refused with 422.
     pub(super) refuses_next: bool,
-    /// Each restore begins an epoch. The fork is the last position that both epochs contain.
-    forks: Vec<i64>,
+    /// Each restore begins an epoch: the last position that both epochs contain, and whether the server tells it.
+    forks: Vec<(i64, bool)>,
     pub(super) oldest: i64,
     ticks: i64,
     receipts: HashMap<String, (i64, HttpResponse)>,
@@ -91,10 +91,14 @@ impl Server {
         }
         let (epoch, position) = cursor[1..].split_once('-').expect("a cursor of this server");
         let (epoch, position) = (epoch.parse::<usize>().unwrap(), position.parse::<i64>().unwrap());
-        match self.forks[epoch..].iter().min() {
-            Some(fork) => Err(expired("restored", self.oldest.max(*fork), Some(*fork))),
-            None if position < self.oldest => Err(expired("retention", self.oldest, None)),
-            None => Ok(position),
+        let later = &self.forks[epoch..];
+        let fork = later.iter().map(|(fork, _)| *fork).min().unwrap_or(i64::MAX);
+        let is_told = later.iter().all(|(_, is_told)| *is_told);
+        // A position that both histories share is a position of the present history (contract 9.3).
+        match position {
+            position if position > fork => Err(expired("restored", self.head(), is_told.then_some(fork))),
+            position if position < self.oldest => Err(expired("retention", self.head(), None)),
+            position => Ok(position),
         }
     }
 
@@ -114,11 +118,11 @@ impl Server {
     }
 
     /// Restores the server to an earlier position. Later positions are used again.
-    pub(super) fn restore(&mut self, fork: i64) {
+    pub(super) fn restore(&mut self, fork: i64, is_told: bool) {
         self.discarded.push(self.changes.clone());
         self.changes.retain(|change| change.rev <= fork);
         self.receipts.retain(|_, (rev, _)| *rev <= fork);
-        self.forks.push(fork);
+        self.forks.push((fork, is_told));
         (self.oldest, self.allows_new_keys) = (self.oldest.min(fork), true);
     }
 

@@ -63,8 +63,8 @@ impl World {
                 self.cut();
             }
             Operation::ForgetKeys => self.server.forget_keys(),
-            Operation::Restore { back } => {
-                self.server.restore((self.server.head() - back).max(1));
+            Operation::Restore { back, tells_fork } => {
+                self.server.restore((self.server.head() - back).max(1), tells_fork);
                 self.drop_connections();
             }
         }
