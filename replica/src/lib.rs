@@ -266,6 +266,11 @@ impl Replica {
         store::sync_state::adopt_home(&mut *self.write_connection()?, &home)
     }
 
+    /// Makes the database follow a home that was filled with the records of its own, lost home. The caller holds the sync lock.
+    pub fn take_over(&self, server: &str, home: &sync::Identity) -> Result<(), StoreError> {
+        store::refill::take_over(&mut *self.write_connection()?, &sync::stored_home(server, home))
+    }
+
     /// The connection for a write. Error: the path no longer leads to the opened file, so a write would be lost.
     fn write_connection(&self) -> Result<RefMut<'_, Connection>, StoreError> {
         self.place.ensure_unmoved()?;

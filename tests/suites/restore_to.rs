@@ -119,3 +119,50 @@ async fn home_with_records_is_not_refilled() {
     assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
     assert_ne!(device.phase(), "blocked");
 }
+
+#[tokio::test]
+async fn other_replica_of_the_lost_home_takes_the_filled_home_over() {
+    let home = Home::new();
+    let (server, client) = home.serve(&UNLIMITED);
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    client.post("/v1/rooms", &json!({ "name": "Attic" })).await;
+    let [first, second] = ["first.db", "second.db"].map(|name| home.create_device(name));
+    assert_eq!((first.sync(), second.sync()), (0, 0));
+    // The second replica has edits that the first one never sees: one that the lost home had, and one that waits.
+    second.execute(&format!("UPDATE rooms SET floor = '2' WHERE id = '{room}'"));
+    second.execute("INSERT INTO rooms (name) VALUES ('Shed')");
+    assert_eq!(second.sync(), 0);
+    server.kill();
+    second.execute("INSERT INTO tasks (title) VALUES ('made offline')");
+
+    let (_filled, _server, client, arguments) = empty_home(&[]);
+    let init = |more: &[&str]| {
+        let connect = ["init", "--server", client.url(), "--key-file", &arguments[4]];
+        second.run_text(&[&connect[..], more].concat())
+    };
+    let (code, text) = init(&["--take-over"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("is the replica of another home"), "{text}");
+    assert_eq!(run(&first, &arguments).0, 0);
+
+    let (code, text) = init(&[]);
+    assert!(code == 1 && text.contains("--take-over, to follow it"), "{text}");
+    let (code, text) = init(&["--take-over"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(second.sync(), 5, "a person must decide about what the new home lacks");
+    let lost = "SELECT group_concat(kind || ' ' || method || ' ' || reason_code) FROM edits ORDER BY id";
+    assert_eq!(second.query_text(lost), "room update lost_by_server,room create lost_by_server");
+    let titles = |client: &Client| {
+        let client = client.clone();
+        async move { client.list_all("/v1/tasks").await.iter().map(|task| task["title"].clone()).collect::<Vec<_>>() }
+    };
+    assert_eq!(titles(&client).await, [json!("made offline")], "what waited is sent");
+    second.run_ok(&["edits", "retry", &second.query_text("SELECT min(id) FROM edits")]);
+    second.run_ok(&["edits", "discard", &second.query_text("SELECT max(id) FROM edits")]);
+    assert_eq!(second.sync(), 0);
+    let rooms = client.list_all("/v1/rooms?sort=created_at&order=asc").await;
+    let rooms: Vec<Value> = rooms.iter().map(|room| json!([room["name"], room["floor"]])).collect();
+    assert_eq!(rooms, [json!(["Hall", "2"]), json!(["Attic", null])]);
+    assert_eq!((first.sync(), first.query_text("SELECT floor FROM rooms WHERE name = 'Hall'").as_str()), (0, "2"));
+    assert_eq!(second.run_text(&["verify"]).0, 0);
+}

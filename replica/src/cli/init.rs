@@ -15,7 +15,7 @@ use serde_json::json;
 use super::approval::key_by_approval;
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::{output, runtime, text};
+use super::{lock_holder, output, runtime, text};
 
 /// Creates the database of a home that has no server.
 fn begin_without_server(context: &Context) -> Result<(), Failure> {
@@ -60,12 +60,15 @@ pub(super) struct Init {
     /// Type an API key, instead of approving this device in a browser
     #[arg(long, conflicts_with_all = ["key_file", "no_server"])]
     ask_key: bool,
+    /// Follow a home that another replica has filled with the records of this home, after the loss of its server
+    #[arg(long, conflicts_with = "no_server")]
+    take_over: bool,
 }
 
 impl Init {
     /// The arguments of a command that takes the key of a server as `init` does.
     pub(super) fn new(server: &str, key_file: Option<PathBuf>, ask_key: bool) -> Init {
-        Init { server: Some(server.to_owned()), no_server: false, key_file, ask_key }
+        Init { server: Some(server.to_owned()), no_server: false, key_file, ask_key, take_over: false }
     }
 
     pub(super) fn run(self, context: Context) -> Result<(), Failure> {
@@ -123,15 +126,40 @@ impl Init {
 
         let replica = existing.map_or_else(|| context.open_or_create(), Ok)?;
         if !replica.adopt(server, &identity)? {
-            let text = format!("{} is the replica of another home", profile.db.display());
-            return Err(Failure::new(Exit::Failure, text)
-                .hint("hearth-replica init with another --profile or --db, or move the database away"));
+            self.take_over(context, server, &identity, &profile, &replica)?;
         }
         profile.server = Some(server.to_owned());
         profile.conflict_policy = context.profile.conflict_policy;
         profile.key = Some(key);
         profile.save()?;
         Ok((profile, identity))
+    }
+
+    /// Follows a home other than that of the database, if it was filled with the records of that home.
+    fn take_over(
+        &self,
+        context: &Context,
+        server: &str,
+        identity: &Identity,
+        profile: &Profile,
+        replica: &Replica,
+    ) -> Result<(), Failure> {
+        let own = replica.status()?.home_id;
+        if own.is_none() || identity.refilled_from != own {
+            let text = format!("{} is the replica of another home", profile.db.display());
+            return Err(Failure::new(Exit::Failure, text)
+                .hint("hearth-replica init with another --profile or --db, or move the database away"));
+        }
+        if !self.take_over {
+            let text =
+                format!("the home of the key was filled with the records of the home of {}", profile.db.display());
+            return Err(Failure::new(Exit::Failure, text)
+                .hint(format!("hearth-replica init --server {server} --take-over, to follow it with this replica")));
+        }
+        let Some(_lock) = lock_holder::try_lock(&profile.db)? else {
+            return Err(lock_holder::lock_conflict(&profile.db, &lock_holder::stop_advice(&context.profile)));
+        };
+        Ok(replica.take_over(server, identity)?)
     }
 
     fn report(&self, context: &Context, server: &str, profile: &Profile, identity: &Identity) -> Result<(), Failure> {

@@ -1,5 +1,5 @@
 //! A refill: the records of this replica go to an empty home of another server (contract 24), and then the replica follows that
-//! home. Must not send anything.
+//! home. Other replicas of the lost home take the filled home over. Must not send anything.
 
 use hearth_contract::check::Fields;
 use hearth_contract::recurrence::{COMPLETED_AT, STATUS};
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::model::{BlockCause, LogLevel, Phase};
 use crate::store::edits::outbox;
+use crate::store::reconcile::{self, lost};
 use crate::store::salvage::forget_server;
 use crate::store::sync_state::{Home, write_home};
 use crate::store::{StoreError, base, gate, log, rows};
@@ -108,6 +109,22 @@ fn server_version(connection: &Connection, kind: Kind, id: &str) -> Result<Optio
 fn without_nulls(mut fields: Fields) -> Fields {
     fields.retain(|_, value| !value.is_null());
     fields
+}
+
+/// Makes a replica of the lost home follow the home that another replica has filled. The new home may lack what the lost one had: as
+/// after a restore to an older copy, all records are compared, and a person is asked about each confirmed edit that is missing.
+pub(crate) fn take_over(connection: &mut Connection, home: &Home) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
+        if tx.query_row(is_whole, [], |row| row.get(0))? {
+            lost::note_overwritten(tx)?;
+        }
+        release_requests(tx)?;
+        forget_server(tx)?;
+        write_home(tx, home)?;
+        reconcile::compare_with_unknown_history(tx)?;
+        log(tx, LogLevel::Info, &format!("This replica takes the home on {} over.", home.server))
+    })
 }
 
 /// Ends the refill: the replica follows the home that was filled. Its feed is read from the beginning over the rows. The new

@@ -161,6 +161,18 @@ impl Restored<'_> {
     }
 }
 
+/// Begins a reconcile with a server whose history is not that of the rows, before its feed was read: the feed is read from its
+/// beginning, and all records are compared.
+pub(in crate::store) fn compare_with_unknown_history(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let counts = counts_at_start(tx, false)?;
+    tx.execute(
+        "INSERT INTO _reconcile (one, cause, step, accepted, counts_at_start, only_changes)
+         VALUES (1, 'restored', 'property', 0, ?1, 0)",
+        [counts],
+    )?;
+    Ok(())
+}
+
 /// [`begin`] at the end of a backfill. The feed continues from `position`, so the tail has this position from the start.
 pub(in crate::store) fn begin_at_the_present(
     tx: &Transaction<'_>,

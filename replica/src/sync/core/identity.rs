@@ -9,6 +9,8 @@ pub struct Identity {
     pub home_name: String,
     /// `live` or `test`.
     pub environment: String,
+    /// The lost home whose records a replica has sent to this home (contract 24). None: the home was never filled.
+    pub refilled_from: Option<String>,
     /// The key's scopes, each `COLLECTION:read` or `COLLECTION:write`.
     pub scopes: Vec<String>,
     /// The key's rate limits. None: unlimited.

@@ -32,6 +32,7 @@ pub(super) fn identity(home: &str, scopes: &[&str]) -> Identity {
         home_id: home.into(),
         home_name: "Home".into(),
         environment: "live".into(),
+        refilled_from: None,
         scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
         limits: None,
     }

@@ -40,13 +40,15 @@ pub(in crate::sync) fn identity(response: &HttpResponse) -> Result<Identity, Fai
     struct Home {
         id: String,
         environment: String,
+        refilled_from: Option<String>,
     }
     let SingleResponse { data: Me { team, home, scopes, rate_limits }, .. } = success(response)?;
     let limits = rate_limits.and_then(|limits| {
         let (reads, writes) = (limits.reads_per_minute?, limits.writes_per_minute?);
         Some(Limits { reads, writes, bulk: limits.bulk_per_minute? })
     });
-    Ok(Identity { home_id: home.id, home_name: team.name, environment: home.environment, scopes, limits })
+    let Home { id: home_id, environment, refilled_from } = home;
+    Ok(Identity { home_id, home_name: team.name, environment, refilled_from, scopes, limits })
 }
 
 /// The feed head, from the response to [`super::HttpRequest::feed_head`].
