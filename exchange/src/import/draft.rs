@@ -47,7 +47,7 @@ pub(super) struct DraftRow {
     pub(super) room: Option<(String, String)>,
     pub(super) fault: Option<RowFault>,
     /// Whether an earlier row has the amount and the notes of this row too.
-    pub(super) is_part_of_earlier: bool,
+    pub(super) is_merged_into_earlier: bool,
 }
 
 impl DraftRow {
@@ -154,7 +154,7 @@ fn draft_row(row: &TableRow, columns: &Columns, locales: &[Locale]) -> DraftRow 
         body: Fields::new(),
         room: None,
         fault: None,
-        is_part_of_earlier: false,
+        is_merged_into_earlier: false,
     };
     if let Some(surplus) = &row.surplus {
         let message = format!("The row has more cells than the heading: {surplus}. Quote cells that hold a delimiter.");
@@ -326,7 +326,7 @@ impl DraftTable {
             let first = *firsts.entry(key).or_insert(at);
             if first < at {
                 let (before, rest) = self.rows.split_at_mut(at);
-                rest[0].is_part_of_earlier = true;
+                rest[0].is_merged_into_earlier = true;
                 if before[first].fault.is_none() {
                     add_entry(self.columns.kind, &mut before[first], &rest[0]);
                 }

@@ -1,5 +1,5 @@
-//! The records of the home that the rows of a file mean. Keeps only those, so that memory depends on the file and not on the home. Must not know where
-//! records are stored.
+//! The records of the home to which the rows of a file refer. Keeps only those, so that memory depends on the file and not on the
+//! home. Must not know where records are stored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +24,7 @@ pub(super) enum Found {
     Several,
 }
 
-/// The records that rows mean, and the ids that cannot be used again.
+/// The records to which rows refer, and the ids that cannot be used again.
 #[derive(Debug, Default)]
 pub struct Existing {
     tables: Vec<Lookups>,

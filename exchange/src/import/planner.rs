@@ -130,7 +130,7 @@ impl Planner<'_> {
             return Err(fault.clone());
         }
         let kind = table.columns.kind;
-        if row.is_part_of_earlier {
+        if row.is_merged_into_earlier {
             return self.counted_before(table, row, planned);
         }
         self.refuse_double_key(table, row)?;

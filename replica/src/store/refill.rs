@@ -111,8 +111,8 @@ fn without_nulls(mut fields: Fields) -> Fields {
     fields
 }
 
-/// Makes a replica of the lost home follow the home that another replica has filled. The new home may lack what the lost one had: as
-/// after a restore to an older copy, all records are compared, and a person is asked about each confirmed edit that is missing.
+/// Makes a replica of the lost home follow the home that another replica has filled. The filled home may lack edits that the lost
+/// home had. So all records are compared, as after a restore to an older copy, and a person decides about each missing edit.
 pub(crate) fn take_over(connection: &mut Connection, home: &Home) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
         let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
@@ -123,7 +123,11 @@ pub(crate) fn take_over(connection: &mut Connection, home: &Home) -> Result<(), 
         forget_server(tx)?;
         write_home(tx, home)?;
         reconcile::compare_with_unknown_history(tx)?;
-        log(tx, LogLevel::Info, &format!("This replica takes the home on {} over.", home.server))
+        log(
+            tx,
+            LogLevel::Info,
+            &format!("This replica now follows the home on {}, which another replica has filled.", home.server),
+        )
     })
 }
 

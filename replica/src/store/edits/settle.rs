@@ -68,8 +68,8 @@ pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> 
     move_to_history(tx, edits, EditOutcome::Confirmed, None, now)
 }
 
-/// Notes that a restore cannot lose these edits of the history: others replaced their values before. Their position says nothing any
-/// more. The mark lasts until the end of the reconcile.
+/// Notes that a restore cannot lose these edits of the history: later changes replaced their values before it. Their position no
+/// longer counts. The mark lasts until the end of the reconcile.
 pub(crate) fn mark_overwritten(tx: &Transaction<'_>, edits: &[i64]) -> Result<(), StoreError> {
     for edit in edits {
         tx.prepare_cached("UPDATE edit_history SET rev = NULL WHERE id = ?1")?.execute([edit])?;

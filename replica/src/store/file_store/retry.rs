@@ -1,5 +1,5 @@
-//! Retries what failed because of a file: the server refused the file because of the key, or it did not have the file. Must not know
-//! requests.
+//! Retries edits that failed because of their file: the server refused the file because of the key, or did not have it. Must not
+//! know requests.
 
 use hearth_contract::problem::ProblemType;
 use rusqlite::Connection;

@@ -153,7 +153,8 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<Vec<Lost>,
     Ok(all)
 }
 
-/// Marks the confirmed edits of which the records show no value: others overwrote them before the reconcile, so they are not lost.
+/// Marks the confirmed edits of which the records show no value: later changes overwrote them before the reconcile, so they are not
+/// lost.
 /// The mark lasts until the end of the reconcile. Correct only while the rows hold one whole history.
 pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(), StoreError> {
     let condition = if scope == Scope::UnknownPosition { "rev IS NULL" } else { "1" };

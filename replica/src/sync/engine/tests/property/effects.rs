@@ -1,6 +1,6 @@
-//! What the server shows of the edits: no confirmed edit is lost unnoticed, and none is offered again whose effect is there. Almost
-//! every written value is used once, so a value names its edit; an undo writes an earlier value again. Changes neither the
-//! database nor the server.
+//! Invariants about the effect of edits: the server has the effect of each confirmed edit, and no edit is offered again that the
+//! server has. Almost every value is written once, so the value identifies its edit; an undo writes an earlier value again. Must
+//! not change the database or the server.
 
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
@@ -109,7 +109,7 @@ pub(super) fn check_effects(world: &World) -> Result<(), String> {
         patch.retain(|name, value| {
             !server.discarded.iter().any(|history| is_overwritten_in(history, &edit.record, name, value))
         });
-        // Of an update, nothing is left to look for; a create made the record.
+        // Later edits and other clients replaced every value. Only a create has a further effect: the record itself.
         if patch.is_empty() && edit.method == "update" {
             continue;
         }
