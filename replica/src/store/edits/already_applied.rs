@@ -3,27 +3,25 @@
 
 use std::collections::HashSet;
 
-use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::store::StoreError;
+use crate::store::edits::next_step::Compared;
 use crate::store::edits::prepared::text;
-use crate::store::merge::{BaseImage, normalized};
+use crate::store::merge::normalized;
 
 /// Replaces the noted fields of an edit and of the edits in the same request.
 pub(super) fn record_fields(
     tx: &Transaction<'_>,
     edit: i64,
     kind: Kind,
-    patch: &Fields,
-    base: &Fields,
-    known: Option<&BaseImage>,
+    Compared { known, patch, base, .. }: &Compared,
 ) -> Result<(), StoreError> {
     // Where the server's value equals the base, nobody else has changed the field.
     let is_there = |name: &str, value: &Value| {
-        known.map(|known| known.fields.get(name).cloned().unwrap_or_default()).is_some_and(|there| {
+        known.as_ref().map(|known| known.fields.get(name).cloned().unwrap_or_default()).is_some_and(|there| {
             let is_base = base.contains_key(name) && there == normalized(kind, name, base.get(name));
             there == normalized(kind, name, Some(value)) && !is_base
         })

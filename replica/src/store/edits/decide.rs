@@ -10,10 +10,11 @@ use serde_json::Value;
 use crate::model::{EditOutcome, EditState, Method, Origin};
 use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
+use crate::store::edits::next_step::{self, Compared};
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused, require};
 use crate::store::edits::revert::{consequences, later_edits, revert, update_later_bases};
-use crate::store::edits::{adapt, next_tasks, outbox, parts, undo};
-use crate::store::merge::{MergeResult, three_way_merge};
+use crate::store::edits::{next_tasks, outbox, parts, undo};
+use crate::store::merge::MergeResult;
 use crate::store::{StoreError, base, gate};
 
 /// Sends rejected and conflicting edits again.
@@ -33,7 +34,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
     let name = &found.name;
     match found.state {
         EditState::Rejected => {}
-        EditState::Conflict => match compare(tx, &found)? {
+        EditState::Conflict => match compare(tx, &found)?.merge {
             MergeResult::DeletedThere => return Err(refused(deleted_there_sentence(&found))),
             MergeResult::IdTaken(differs) => return Err(refused(id_taken_sentence(&found, !differs.is_empty()))),
             // Both sides must differ while an earlier edit is missing on the server.
@@ -144,12 +145,12 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
     if found.method == Method::Delete {
         return Err(refused(format!("{} is to be deleted; there are no values to change", found.name)));
     }
-    if found.state == EditState::Conflict && compare(tx, &found)? == MergeResult::DeletedThere {
+    if found.state == EditState::Conflict && compare(tx, &found)?.merge == MergeResult::DeletedThere {
         return Err(refused(deleted_there_sentence(&found)));
     }
     set_fields(tx, &mut found, fields, now)?;
     // Other values do not say which side wins.
-    if found.state == EditState::Conflict && matches!(compare(tx, &found)?, MergeResult::Conflict(_)) {
+    if found.state == EditState::Conflict && matches!(compare(tx, &found)?.merge, MergeResult::Conflict(_)) {
         return Err(refused(both_differ_sentence(&found.name)));
     }
     if found.method == Method::Update && found.patch.is_empty() {
@@ -222,23 +223,9 @@ pub(super) fn requeue(tx: &Transaction<'_>, found: &PendingEdit) -> Result<(), S
 }
 
 /// Merges an edit with the server's present version.
-pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<MergeResult, StoreError> {
-    let known = base::with_acked(tx, found.kind, &found.record)?;
-    let (mut patch, mut base) = (found.patch.clone(), found.base.clone());
-    adapt::adapt(tx, found.kind, &mut patch, &mut base, known.as_ref())?;
-    let judgement = three_way_merge(found.kind, found.method, &patch, &base, known.as_ref());
-    if found.method == Method::Create && found.state == EditState::Conflict && judgement == MergeResult::Send {
-        // The server reported the id as used, although its record was never seen here. A create that a restored server
-        // lost has no such report.
-        let is_reported = "SELECT problem IS NOT NULL FROM edits WHERE id = ?1";
-        if tx.prepare_cached(is_reported)?.query_row([found.id], |row| row.get(0))? {
-            return Ok(MergeResult::IdTaken(Vec::new()));
-        }
-        if adapt::other_kind(tx, found.kind, &found.record)?.is_some() {
-            return Ok(MergeResult::IdTaken(Vec::new()));
-        }
-    }
-    Ok(judgement)
+pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<Compared, StoreError> {
+    let values = (found.patch.clone(), found.base.clone());
+    next_step::compare(tx, found.id, (found.kind, &found.record), found.method, values)
 }
 
 fn both_differ_sentence(name: &str) -> String {

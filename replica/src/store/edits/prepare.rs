@@ -9,10 +9,11 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use crate::model::{ConflictPolicy, EditOutcome, LogLevel, Method};
+use crate::store::edits::next_step::{self, Doubt, Ending, NextStep};
 use crate::store::edits::prepared::{PreparedEdit, save};
-use crate::store::edits::reason::{Reason, field_conflict, need_person};
-use crate::store::edits::{adapt, already_applied, names, normalize, parts, settle};
-use crate::store::merge::{FieldConflict, MergeResult, three_way_merge};
+use crate::store::edits::reason::{Reason, need_person};
+use crate::store::edits::{already_applied, names, normalize, parts, settle};
+use crate::store::merge::FieldConflict;
 use crate::store::{StoreError, base, log};
 
 /// Merges an edit before it is sent. Gives the edit with the revision for If-Match; None when the edit has ended or
@@ -23,68 +24,44 @@ pub(super) fn prepare(
     policy: ConflictPolicy,
     now: Timestamp,
 ) -> Result<Option<(PreparedEdit, Option<i64>)>, StoreError> {
-    let PreparedEdit { edit, kind, .. } = prepared;
-    let known = base::with_acked(tx, kind, &prepared.record)?;
-    let written = prepared.patch.clone();
-    adapt::adapt(tx, kind, &mut prepared.patch, &mut prepared.base, known.as_ref())?;
-    if prepared.patch != written {
+    let PreparedEdit { edit, kind, method, .. } = prepared;
+    let values = (prepared.patch.clone(), prepared.base.clone());
+    let compared = next_step::compare(tx, edit, (kind, &prepared.record), method, values)?;
+    let is_adapted = prepared.patch != compared.patch;
+    (prepared.patch, prepared.base) = (compared.patch.clone(), compared.base.clone());
+    if is_adapted {
         save(tx, &prepared)?;
         base::rebase(tx, kind, &prepared.record)?;
     }
-    // The server would only report the id as used; the server uses no id twice (contract 6.1).
-    if prepared.method == Method::Create
-        && let Some(other) = adapt::other_kind(tx, kind, &prepared.record)?
-    {
-        return wait_for_person(tx, &prepared, Reason::ExistsAsOtherKind(other));
+    let doubt = if prepared.maybe_applied { Doubt::MaybeApplied } else { Doubt::None };
+    if method == Method::Update && doubt == Doubt::None {
+        already_applied::record_fields(tx, edit, kind, &compared)?;
     }
-    // The values on the server may be those of this very edit.
-    if prepared.method == Method::Update && !prepared.maybe_applied {
-        already_applied::record_fields(tx, edit, kind, &prepared.patch, &prepared.base, known.as_ref())?;
-    }
-    let if_match = known.as_ref().and_then(|known| known.rev).filter(|_| prepared.method != Method::Create);
-    match three_way_merge(kind, prepared.method, &prepared.patch, &prepared.base, known.as_ref()) {
-        // A second effect would undo changes that others made since.
-        MergeResult::Send | MergeResult::Conflict(_) if prepared.maybe_applied && prepared.method == Method::Update => {
-            return wait_for_person(tx, &prepared, Reason::MaybeApplied);
-        }
-        MergeResult::Send if prepared.request_given_up => {
+    let rev = compared.known.as_ref().and_then(|known| known.rev);
+    match compared.next_step(method, doubt, policy) {
+        NextStep::Send if prepared.request_given_up => {
             log(
                 tx,
                 LogLevel::Info,
                 &format!("Edit {edit}: the {kind} was changed on the server meanwhile; both changes stand."),
             )?;
         }
-        MergeResult::Send => {}
-        MergeResult::AlreadyThere => {
-            let nothing = prepared.method == Method::Update && (prepared.patch.is_empty() || known.is_none());
-            let ending = if nothing { Ending::ChangesNothing } else { Ending::AlreadyThere };
+        NextStep::Send => {}
+        NextStep::End(ending) => {
             // A server that is restored to before the record's revision has lost the edit too.
-            let rev = known.and_then(|known| known.rev);
             end_edit(tx, edit, kind, &prepared.record, rev, ending, now)?;
             return Ok(None);
         }
-        MergeResult::DeletedThere => return wait_for_person(tx, &prepared, Reason::DeletedThere),
-        MergeResult::IdTaken(_) => return wait_for_person(tx, &prepared, Reason::ExistsThere),
-        MergeResult::Conflict(conflicts) if prepared.method == Method::Delete || policy == ConflictPolicy::Ask => {
-            let fields: Vec<&'static str> = conflicts.iter().map(|conflict| conflict.field).collect();
-            return wait_for_person(tx, &prepared, field_conflict(prepared.method, &fields));
-        }
-        MergeResult::Conflict(conflicts) => {
+        NextStep::Ask(reason) => return wait_for_person(tx, &prepared, reason),
+        // The edit is not sent, and stays as it is.
+        NextStep::KeepAsking => return Ok(None),
+        NextStep::ApplyPolicy(conflicts) => {
             if !apply_policy(tx, &mut prepared, &conflicts, policy, now)? {
                 return Ok(None);
             }
         }
     }
-    Ok(Some((prepared, if_match)))
-}
-
-/// Why nothing of an edit is left to send.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// The edit changes nothing.
-    ChangesNothing,
-    /// The server already has the values.
-    AlreadyThere,
+    Ok(Some((prepared, rev.filter(|_| method != Method::Create))))
 }
 
 /// Ends an edit of which nothing is left to send. `rev`: the revision of the record on the server, if known.
@@ -114,9 +91,10 @@ fn wait_for_person<T>(
     let PreparedEdit { edit, kind, .. } = *prepared;
     save(tx, prepared)?;
     normalize::normalize_edit(tx, edit)?;
+    let sentence = reason.sentence();
     need_person(tx, edit, reason)?;
     let name = names::title(tx, kind, &prepared.record, &[&prepared.patch, &prepared.base])?;
-    log(tx, LogLevel::Warning, &format!("“{name}” needs you (edit {edit}, conflict): {}.", reason.sentence()))?;
+    log(tx, LogLevel::Warning, &format!("“{name}” needs you (edit {edit}, conflict): {sentence}."))?;
     Ok(None)
 }
 

@@ -8,10 +8,10 @@ use crate::model::{EditState, Method, ReasonCode};
 use crate::store::StoreError;
 
 /// Why an edit does not go on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason<'a> {
     /// These fields were changed here and on the server.
-    ChangedOnBothSides(&'a [&'static str]),
+    ChangedOnBothSides(Vec<&'static str>),
     /// The record of a delete was changed on the server.
     ChangedThere,
     /// The record of an update was deleted on the server.
@@ -76,7 +76,7 @@ impl Reason<'_> {
 }
 
 /// The reason of an edit whose fields conflict.
-pub(in crate::store) fn field_conflict<'a>(method: Method, fields: &'a [&'static str]) -> Reason<'a> {
+pub(in crate::store) fn field_conflict(method: Method, fields: Vec<&'static str>) -> Reason<'static> {
     if method == Method::Delete { Reason::ChangedThere } else { Reason::ChangedOnBothSides(fields) }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn set_state(
     state: EditState,
     reason: Option<Reason<'_>>,
 ) -> Result<(), StoreError> {
-    let (code, sentence) = (reason.and_then(|reason| reason.code()), reason.map(|reason| reason.sentence()));
+    let (code, sentence) = (reason.as_ref().and_then(Reason::code), reason.as_ref().map(Reason::sentence));
     tx.prepare_cached("UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4 WHERE id = ?1")?
         .execute((edit, state, code, sentence))?;
     Ok(())

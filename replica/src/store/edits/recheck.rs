@@ -5,10 +5,10 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
-use crate::model::{EditState, LogLevel, ReasonCode};
-use crate::store::edits::reason::{field_conflict, is_field_conflict, set_state};
+use crate::model::{ConflictPolicy, EditState, LogLevel, ReasonCode};
+use crate::store::edits::next_step::{Doubt, NextStep};
+use crate::store::edits::reason::set_state;
 use crate::store::edits::{already_applied, decide, pending, plan, prepare};
-use crate::store::merge::MergeResult;
 use crate::store::{StoreError, base, log};
 
 /// Merges the conflicting edits of a record again, in their order up to the first one that stays in conflict. Edits
@@ -32,20 +32,20 @@ pub(crate) fn recheck_record(
     let mut goes_on = false;
     for (edit, state, code) in edits {
         let Some(found) = pending::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
-        match decide::compare(tx, &found)? {
-            MergeResult::AlreadyThere => {
-                let known = base::with_acked(tx, kind, record)?;
-                // For another reason, this very edit may have brought the values.
-                if is_field_conflict(code) {
-                    already_applied::record_fields(tx, edit, kind, &found.patch, &found.base, known.as_ref())?;
+        let doubt = Doubt::of_waiting(code);
+        let compared = decide::compare(tx, &found)?;
+        match compared.next_step(found.method, doubt, ConflictPolicy::Ask) {
+            NextStep::End(ending) => {
+                // An edit in doubt may have brought these values itself.
+                if doubt == Doubt::None {
+                    already_applied::record_fields(tx, edit, kind, &compared)?;
                 }
-                let rev = known.and_then(|known| known.rev);
-                prepare::end_edit(tx, edit, kind, record, rev, prepare::Ending::AlreadyThere, now)?;
+                let rev = compared.known.and_then(|known| known.rev);
+                prepare::end_edit(tx, edit, kind, record, rev, ending, now)?;
                 goes_on = true;
                 continue;
             }
-            // Only for a field conflict is it certain that the server has never had the edit.
-            MergeResult::Send if is_field_conflict(code) => {
+            NextStep::Send => {
                 decide::requeue(tx, &found)?;
                 log(
                     tx,
@@ -54,11 +54,9 @@ pub(crate) fn recheck_record(
                 )?;
                 goes_on = true;
             }
-            MergeResult::Conflict(conflicts) if is_field_conflict(code) => {
-                let fields: Vec<&'static str> = conflicts.iter().map(|conflict| conflict.field).collect();
-                set_state(tx, edit, state, Some(field_conflict(found.method, &fields)))?;
-            }
-            _ => {}
+            NextStep::Ask(reason) => set_state(tx, edit, state, Some(reason))?,
+            // Of a conflict, a person was asked whatever the policy is now.
+            NextStep::KeepAsking | NextStep::ApplyPolicy(_) => {}
         }
         break;
     }

@@ -92,7 +92,7 @@ fn resolve_in(
     if found.state != EditState::Conflict {
         return Err(refused(format!("{} is not in conflict; its change is {}", found.name, found.state)));
     }
-    let judgement = compare(tx, &found)?;
+    let judgement = compare(tx, &found)?.merge;
     let whole = match (&resolution.rest, resolution.fields.is_empty()) {
         (Some(Choice::Mine), true) => Some(true),
         (Some(Choice::Theirs), true) => Some(false),

@@ -104,7 +104,7 @@ fn reason_code_of_blocked_edit_is_dependency() {
 fn reason_code_of_a_method_is_its_conflict() {
     use crate::store::edits::reason::{field_conflict, is_field_conflict};
     for method in Method::ALL {
-        assert!(is_field_conflict(field_conflict(*method, &["title"]).code()), "{method}");
+        assert!(is_field_conflict(field_conflict(*method, vec!["title"]).code()), "{method}");
     }
     let others = ReasonCode::ALL.iter().filter(|code| !is_field_conflict(Some(**code)));
     assert_eq!(others.count(), ReasonCode::ALL.len() - 2);

@@ -1,0 +1,195 @@
+//! What happens to an edit now that the server's present version of its record is known: one rule for an edit that is about to be
+//! sent, and for one that waits for a person. Must not change anything, or ask a person.
+
+use hearth_contract::check::Fields;
+use hearth_contract::schema::Kind;
+use rusqlite::Connection;
+
+use crate::model::{ConflictPolicy, Method, ReasonCode};
+use crate::store::edits::adapt;
+use crate::store::edits::reason::{Reason, field_conflict, is_field_conflict};
+use crate::store::merge::{BaseImage, FieldConflict, MergeResult, three_way_merge};
+use crate::store::{StoreError, base};
+
+/// The three-way merge of an edit with the server's present version of its record.
+pub(super) struct Compared {
+    /// The server's version. None when the server is not known to have the record.
+    pub(super) known: Option<BaseImage>,
+    /// The values of the edit, adapted to the server's version.
+    pub(super) patch: Fields,
+    /// The values that the person saw, adapted likewise.
+    pub(super) base: Fields,
+    pub(super) merge: MergeResult,
+    /// Another kind that has a record with the id of a create.
+    other_kind: Option<Kind>,
+}
+
+/// Merges an edit, with these values, with the server's present version of its record.
+pub(super) fn compare(
+    tx: &Connection,
+    edit: i64,
+    (kind, record): (Kind, &str),
+    method: Method,
+    (mut patch, mut base): (Fields, Fields),
+) -> Result<Compared, StoreError> {
+    let known = base::with_acked(tx, kind, record)?;
+    adapt::adapt(tx, kind, &mut patch, &mut base, known.as_ref())?;
+    let mut merge = three_way_merge(kind, method, &patch, &base, known.as_ref());
+    let mut other_kind = None;
+    if method == Method::Create && merge == MergeResult::Send {
+        // The server uses no id twice (contract 6.1), and would only report the id as used.
+        other_kind = adapt::other_kind(tx, kind, record)?;
+        if other_kind.is_some() || is_reported_as_used(tx, edit)? {
+            merge = MergeResult::IdTaken(Vec::new());
+        }
+    }
+    Ok(Compared { known, patch, base, merge, other_kind })
+}
+
+/// True when the server reported the id of a create as used, although its record was never seen here. A create that a restored
+/// server lost has no such report.
+fn is_reported_as_used(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
+    let text = "SELECT state = 'conflict' AND problem IS NOT NULL FROM edits WHERE id = ?1";
+    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0))?)
+}
+
+/// Whether an edit may have had its effect already. A second effect would undo changes that others made since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// The server has certainly never had the edit.
+    None,
+    /// A request of the edit was given up, and may have been applied.
+    MaybeApplied,
+    /// The edit waits for a person, because it may have been applied, was lost by the server, or can never be applied.
+    Asked,
+}
+
+impl Doubt {
+    /// Of an edit that waits for a person for a reason.
+    pub(super) const fn of_waiting(code: Option<ReasonCode>) -> Doubt {
+        if is_field_conflict(code) { Doubt::None } else { Doubt::Asked }
+    }
+}
+
+/// Why nothing of an edit is left to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The edit changes nothing.
+    ChangesNothing,
+    /// The server already has the values.
+    AlreadyThere,
+}
+
+/// What happens to an edit.
+#[derive(Debug, PartialEq)]
+pub(super) enum NextStep {
+    /// The edit is sent.
+    Send,
+    /// The edit ends: nothing of it is left to send.
+    End(Ending),
+    /// The profile's policy settles these fields. What is left is sent.
+    ApplyPolicy(Vec<FieldConflict>),
+    /// A person must decide.
+    Ask(Reason<'static>),
+    /// A person was asked before, and still must decide.
+    KeepAsking,
+}
+
+impl Compared {
+    /// What happens to the edit. Pure.
+    pub(super) fn next_step(&self, method: Method, doubt: Doubt, policy: ConflictPolicy) -> NextStep {
+        match (&self.merge, doubt) {
+            (MergeResult::AlreadyThere, _) => NextStep::End(self.ending(method)),
+            (_, Doubt::Asked) => NextStep::KeepAsking,
+            (MergeResult::Send | MergeResult::Conflict(_), Doubt::MaybeApplied) if method == Method::Update => {
+                NextStep::Ask(Reason::MaybeApplied)
+            }
+            (MergeResult::Send, _) => NextStep::Send,
+            (MergeResult::DeletedThere, _) => NextStep::Ask(Reason::DeletedThere),
+            (MergeResult::IdTaken(_), _) => {
+                NextStep::Ask(self.other_kind.map_or(Reason::ExistsThere, Reason::ExistsAsOtherKind))
+            }
+            (MergeResult::Conflict(conflicts), _) if method == Method::Delete || policy == ConflictPolicy::Ask => {
+                let fields = conflicts.iter().map(|conflict| conflict.field).collect();
+                NextStep::Ask(field_conflict(method, fields))
+            }
+            (MergeResult::Conflict(conflicts), _) => NextStep::ApplyPolicy(conflicts.clone()),
+        }
+    }
+
+    fn ending(&self, method: Method) -> Ending {
+        let is_nothing = method == Method::Update && (self.patch.is_empty() || self.known.is_none());
+        if is_nothing { Ending::ChangesNothing } else { Ending::AlreadyThere }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn compared(merge: MergeResult) -> Compared {
+        let patch = Fields::from_iter([("name".to_owned(), json!("Bus"))]);
+        Compared { known: Some(BaseImage::default()), patch, base: Fields::new(), merge, other_kind: None }
+    }
+
+    fn conflict() -> MergeResult {
+        let value = |text: &str| Value::from(text);
+        let (base, mine, theirs) = (value("Car"), value("Bus"), value("Van"));
+        MergeResult::Conflict(vec![FieldConflict { field: "name", base, mine, theirs }])
+    }
+
+    #[test]
+    fn next_step_of_update_follows_merge_and_doubt() {
+        let [ask, theirs] = [ConflictPolicy::Ask, ConflictPolicy::Theirs];
+        let already_there = NextStep::End(Ending::AlreadyThere);
+        let both = || NextStep::Ask(Reason::ChangedOnBothSides(vec!["name"]));
+        let MergeResult::Conflict(fields) = conflict() else { panic!() };
+        for (merge, doubt, policy, expected) in [
+            (MergeResult::Send, Doubt::None, ask, NextStep::Send),
+            (MergeResult::Send, Doubt::MaybeApplied, ask, NextStep::Ask(Reason::MaybeApplied)),
+            (MergeResult::Send, Doubt::Asked, ask, NextStep::KeepAsking),
+            (conflict(), Doubt::None, ask, both()),
+            (conflict(), Doubt::None, theirs, NextStep::ApplyPolicy(fields)),
+            (conflict(), Doubt::MaybeApplied, theirs, NextStep::Ask(Reason::MaybeApplied)),
+            (conflict(), Doubt::Asked, theirs, NextStep::KeepAsking),
+            (MergeResult::DeletedThere, Doubt::None, theirs, NextStep::Ask(Reason::DeletedThere)),
+            (MergeResult::DeletedThere, Doubt::MaybeApplied, ask, NextStep::Ask(Reason::DeletedThere)),
+            (MergeResult::AlreadyThere, Doubt::None, ask, NextStep::End(Ending::AlreadyThere)),
+            (MergeResult::AlreadyThere, Doubt::MaybeApplied, ask, NextStep::End(Ending::AlreadyThere)),
+            (MergeResult::AlreadyThere, Doubt::Asked, ask, already_there),
+        ] {
+            let found = compared(merge.clone()).next_step(Method::Update, doubt, policy);
+            assert_eq!(found, expected, "{merge:?} {doubt:?} {policy:?}");
+        }
+    }
+
+    #[test]
+    fn next_step_of_delete_asks_whatever_the_policy_is() {
+        let step = |merge, doubt| compared(merge).next_step(Method::Delete, doubt, ConflictPolicy::Mine);
+        assert_eq!(step(conflict(), Doubt::None), NextStep::Ask(Reason::ChangedThere));
+        // Nobody can have changed a record that is deleted, so a second delete does no harm.
+        assert_eq!(step(MergeResult::Send, Doubt::MaybeApplied), NextStep::Send);
+    }
+
+    #[test]
+    fn next_step_of_create_with_used_id_asks() {
+        let step = |other_kind| {
+            let taken = Compared { other_kind, ..compared(MergeResult::IdTaken(Vec::new())) };
+            taken.next_step(Method::Create, Doubt::None, ConflictPolicy::Mine)
+        };
+        assert_eq!(step(None), NextStep::Ask(Reason::ExistsThere));
+        assert_eq!(step(Some(Kind::Room)), NextStep::Ask(Reason::ExistsAsOtherKind(Kind::Room)));
+    }
+
+    #[test]
+    fn next_step_of_empty_update_is_end() {
+        let nothing = Compared { patch: Fields::new(), ..compared(MergeResult::AlreadyThere) };
+        let step = nothing.next_step(Method::Update, Doubt::None, ConflictPolicy::Ask);
+        assert_eq!(step, NextStep::End(Ending::ChangesNothing));
+        let no_record = Compared { known: None, ..compared(MergeResult::AlreadyThere) };
+        let step = no_record.next_step(Method::Update, Doubt::None, ConflictPolicy::Ask);
+        assert_eq!(step, NextStep::End(Ending::ChangesNothing));
+    }
+}
