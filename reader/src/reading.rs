@@ -164,6 +164,9 @@ pub struct Invoice {
     pub total: Option<String>,
     /// The currency, such as `EUR`.
     pub currency: Option<String>,
+    /// Whether it is a credit note: the seller pays the sum back.
+    #[serde(default)]
+    pub is_credit: bool,
     /// The things bought.
     pub positions: Vec<Position>,
 }

@@ -3,7 +3,7 @@
 use super::model::Confidence;
 use super::paper::Paper;
 use super::rows::Row;
-use super::words::papers::{PAPERS, Paperwork};
+use super::words::papers::{PAPERS, Paperwork, Title};
 
 /// A word in the first rows names the paper; a word in the text may speak of another.
 const TOP_ROWS: usize = 12;
@@ -62,6 +62,9 @@ pub(super) fn sort(paper: &Paper<'_>) -> Option<Sort> {
         let paid = paper.issued.is_some();
         add(Paperwork::Receipt, TOTAL_WEIGHT + if paid { 2 } else { 0 }, 0, None);
     }
+    if paper.title == Some(Title::Offer) {
+        scores.retain(|(class, ..)| *class != Paperwork::Receipt);
+    }
     let best = scores.iter().max_by_key(|(class, top, body, _)| (top + body, std::cmp::Reverse(*class)))?;
     let score = best.1 + best.2;
     let next =
@@ -76,7 +79,7 @@ fn letters(row: &Row<'_>, from: usize, to: usize) -> usize {
 
 /// Whether a paper names a sum that was paid for things.
 pub(super) fn is_purchase(paper: &Paper<'_>) -> bool {
-    is(paper, Paperwork::Receipt) && (paper.total.is_some() || !paper.positions.is_empty())
+    paper.title.is_none() && is(paper, Paperwork::Receipt) && (paper.total.is_some() || !paper.positions.is_empty())
 }
 
 /// Whether a paper is a policy of an insurance.

@@ -103,10 +103,9 @@ impl Dates {
                 rivals.push(other);
             }
         }
-        let again = self.all.iter().any(|other| other.row != best.row && self.resolve(&other.written).0 == date);
         let confidence = match rival {
             Some(_) => Confidence::Guess,
-            None if exact.contains(&date) || again => Confidence::Certain,
+            None if exact.contains(&date) => Confidence::Certain,
             None if best.written.repaired || weight(best) <= 0 => Confidence::Guess,
             None => Confidence::Likely,
         };
@@ -119,9 +118,9 @@ impl Dates {
         Some(self.chosen(first))
     }
 
-    /// The last day on which something holds: the latest date with such a label.
-    pub(super) fn until(&self) -> Option<Chosen> {
-        let labelled = self.all.iter().filter(|dated| dated.label == Some(Day::Until));
+    /// The last day on which something holds: the latest date with such a label, in the rows for which `counts` is true.
+    pub(super) fn until(&self, counts: impl Fn(usize) -> bool) -> Option<Chosen> {
+        let labelled = self.all.iter().filter(|dated| dated.label == Some(Day::Until) && counts(dated.row));
         let best = labelled.max_by_key(|dated| self.resolve(&dated.written).0)?;
         Some(self.chosen(best))
     }

@@ -138,6 +138,10 @@ fn put_invoice(draft: &mut Builder, file: &FileReading, known: &Known) {
     let Some((text, sum)) = invoice.total.as_deref().and_then(|text| Some((text, normalize_money(text)?))) else {
         return;
     };
+    if invoice.is_credit {
+        draft.put("notes", format!("Refund of {sum}."), exact(text));
+        return;
+    }
     let foreign =
         invoice.currency.as_deref().filter(|code| known.currency.as_deref().is_some_and(|home| home != *code));
     match foreign.and_then(currency::normalize) {

@@ -110,6 +110,9 @@ fn parts(sums: &Sums) -> Vec<Equation> {
         };
         let (tax, extra, discount) = (below(&[Money::Tax]), below(&[Money::Extra]), below(&[Money::Discount]).abs());
         if matches!(base.label, Money::Total | Money::Due) {
+            if extra > 0 {
+                found.push((cents + extra, Proof::Parts, plus(cents, extra)));
+            }
             continue;
         }
         for tax in [0, tax] {

@@ -14,6 +14,10 @@ use super::sums::{Sums, sums};
 use super::total::{Total, total};
 use super::vendor::{Vendor, vendor};
 use super::words::currencies::{Currency, whole_word};
+use super::words::papers::{TITLES, Title};
+
+/// The rows at the top of a paper in which its title stands.
+const TITLE_ROWS: usize = 6;
 
 /// One file as the rules understand it.
 pub(super) struct Paper<'r> {
@@ -33,6 +37,8 @@ pub(super) struct Paper<'r> {
     pub(super) currency: Option<Currency>,
     /// What a code on it states.
     pub(super) bill: Option<Bill>,
+    /// Whether it gives money back, or only offers something. None: neither.
+    pub(super) title: Option<Title>,
 }
 
 impl<'r> Paper<'r> {
@@ -40,7 +46,7 @@ impl<'r> Paper<'r> {
     pub(super) fn read(number: usize, file: &'r FileReading, known: &Known) -> Paper<'r> {
         let rows = rows(number, file);
         let sums = sums(&rows);
-        let positions = positions(&rows, &sums);
+        let mut positions = positions(&rows, &sums);
         let prices: Vec<i64> = positions.iter().map(|position| position.price.cents).collect();
         let currency = currency(&rows, &sums);
         let bill = bill(&file.reading.codes);
@@ -55,8 +61,24 @@ impl<'r> Paper<'r> {
             // Two sources agree: the code and the text.
             total.confidence = Confidence::Certain;
         }
-        Paper { issued, total, vendor: vendor(&rows), dates, positions, currency, rows, bill }
+        if total.as_ref().is_some_and(|total| total.sum.amount.cents == prices.iter().sum::<i64>()) {
+            positions.iter_mut().for_each(Position::divide);
+        }
+        let title = title(&rows, &sums, file);
+        if let Some(total) = total.as_mut().filter(|_| title == Some(Title::Credit)) {
+            total.sum.amount.cents = -total.sum.amount.cents.abs();
+        }
+        Paper { issued, total, vendor: vendor(&rows), dates, positions, currency, rows, bill, title }
     }
+}
+
+/// What the title says: a row without a price that begins with such words.
+fn title(rows: &[Row<'_>], sums: &Sums, file: &FileReading) -> Option<Title> {
+    if file.reading.invoice.as_ref().is_some_and(|invoice| invoice.is_credit) {
+        return Some(Title::Credit);
+    }
+    let top = rows.iter().take(TITLE_ROWS).enumerate().filter(|(at, _)| sums.decimals(*at).next().is_none());
+    top.filter_map(|(_, row)| TITLES.find(row).into_iter().find(|hit| hit.from == 0)).map(|hit| hit.class).next()
 }
 
 /// The days that the file states exactly: in its electronic invoice, or by the camera.

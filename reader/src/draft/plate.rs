@@ -93,7 +93,16 @@ fn labels(row: &Row<'_>) -> Vec<Hit<Plate>> {
             || hit.from == 0
             || row.words.len() <= 3
     });
+    // The value of a label may begin like a label: `E-Nr.: SN236I01KE`.
+    let ends: Vec<usize> = hits.iter().map(|hit| hit.to).collect();
+    hits.retain(|hit| !(is_glued(row, hit) && hit.from > 0 && ends.contains(&(hit.from - 1))));
     hits
+}
+
+/// Whether the value follows a label of one word without any sign: `SN236`.
+fn is_glued(row: &Row<'_>, hit: &Hit<Plate>) -> bool {
+    let used = row.compact.marks[..hit.end].iter().filter(|(word, _)| *word as usize == hit.to).count();
+    hit.from == hit.to && row.words[hit.to].text.chars().nth(used).is_some_and(char::is_alphanumeric)
 }
 
 /// Whether a sign such as a colon ends a label.
@@ -173,7 +182,7 @@ fn is_measure(text: &str) -> bool {
 /// The words behind a make at the start of a row, when they have a number: `FRITZ!Box 7590`.
 fn beside_make(rows: &[Row<'_>]) -> Option<Labelled> {
     rows.iter().enumerate().find_map(|(at, row)| {
-        let from = MAKES.find(row).first().filter(|hit| hit.from == 0)?.to + 1;
+        let from = MAKES.find(row).first().filter(|hit| hit.from == 0 && labels(row).is_empty())?.to + 1;
         let to = row.words.len() - 1;
         let text = (from <= to && to < from + MODEL_WORDS).then(|| row.raw(from, to))?;
         let digits = text.bytes().filter(u8::is_ascii_digit).count();

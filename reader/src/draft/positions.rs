@@ -27,6 +27,22 @@ pub(super) struct Position {
     pub(super) price: Amount,
     /// The price of one piece, in hundredths.
     pub(super) unit_cents: i64,
+    /// How many pieces, when only their price together stands there: `2 x Lamp 40.00`.
+    pub(super) count: Option<i64>,
+}
+
+impl Position {
+    /// Takes the price as that of all pieces.
+    pub(super) fn divide(&mut self) {
+        if let Some(count) = self.count.filter(|count| self.price.cents % count == 0) {
+            self.unit_cents = self.price.cents / count;
+        }
+    }
+
+    /// Whether the price of one piece is printed.
+    pub(super) fn is_unit_printed(&self) -> bool {
+        self.count.is_none()
+    }
 }
 
 /// The words that name a thing.
@@ -61,12 +77,10 @@ pub(super) fn positions(rows: &[Row<'_>], sums: &Sums) -> Vec<Position> {
         }
         let cents = if discount { -price.cents.abs() } else { price.cents };
         let name = if discount { None } else { name(rows, sums, at, found.last()) };
-        found.push(Position {
-            name,
-            row: at,
-            price: Amount { cents, ..*price },
-            unit_cents: unit(&rows[at], sums.decimals(at), cents).unwrap_or(cents),
-        });
+        let unit = unit(&rows[at], sums.decimals(at), cents);
+        let count = count(&rows[at]).filter(|_| unit.is_none() && !discount);
+        let price = Amount { cents, ..*price };
+        found.push(Position { name, row: at, price, unit_cents: unit.unwrap_or(cents), count });
     }
     found
 }
@@ -79,6 +93,14 @@ fn unit<'s>(row: &Row<'_>, amounts: impl Iterator<Item = &'s Amount>, total: i64
         digits.parse::<i64>().ok().filter(|count| (2..=QUANTITY_MAX).contains(count))
     });
     counts.flat_map(|count| prices.iter().filter(move |price| *price * count == total).copied()).next()
+}
+
+/// The number of pieces at the start of a row: `2 x Lamp`, `2x Lamp`.
+fn count(row: &Row<'_>) -> Option<i64> {
+    let first = row.word(0);
+    let digits = first.trim_end_matches(['x', '*']);
+    let is_signed = digits.len() < first.len() || (row.words.len() > 1 && matches!(row.word(1), "x" | "*"));
+    digits.parse::<i64>().ok().filter(|count| is_signed && (2..=QUANTITY_MAX).contains(count))
 }
 
 /// The words before the numbers of the row, else those of a row above or below without a price. `previous` is the position before.

@@ -35,8 +35,9 @@ pub(super) fn put(
     let Some(position) = position(&paper.positions, paper, words) else {
         if let Some(total) = &paper.total {
             let evidence = super::document::total_evidence(files, paper, total);
-            let confidence = evidence.confidence.min(Confidence::Likely);
-            put_sum(draft, "purchase_price", total.sum.amount.cents, Evidence { confidence, ..evidence }, paper, known);
+            // It may be the sum of several things.
+            let evidence = Evidence { confidence: Confidence::Guess, ..evidence };
+            put_sum(draft, "purchase_price", total.sum.amount.cents, evidence, paper, known);
         }
         put_day_and_shop(draft, files, paper);
         return;
@@ -114,12 +115,13 @@ fn price_evidence(files: &[FileReading], paper: &Paper<'_>, position: &Position)
     let price = position.price;
     let whole = paper.total.as_ref().filter(|total| total.sum.amount.cents == position.unit_cents);
     let confidence = match whole {
+        _ if !position.is_unit_printed() => Confidence::Guess,
         Some(total) => total.confidence,
         None if paper.positions.iter().filter(|other| other.unit_cents > 0).count() == 1 => Confidence::Likely,
         None => Confidence::Guess,
     };
     let total = paper.total.as_ref().map(|total| total.sum.amount.cents);
-    let others = paper.positions.iter().map(|other| other.unit_cents);
+    let others = paper.positions.iter().flat_map(|other| [other.unit_cents, other.price.cents]);
     let mut rivals: Vec<i64> = Vec::new();
     for cents in total.into_iter().chain(others).filter(|cents| *cents > 0 && *cents != position.unit_cents) {
         if !rivals.contains(&cents) && rivals.len() < RIVALS_MAX {

@@ -45,21 +45,24 @@ pub(super) fn total(sums: &Sums, positions: &[i64]) -> Option<Total> {
     let change = sums.with(&[Money::Change]).any(|sum| sum.amount.cents != 0);
     let only_paid = candidates.is_empty() && !change;
     if only_paid {
+        // `3 bar` and `PIN: 4711` are no payments.
         candidates = labelled(sums, &[Money::Paid]);
+        candidates.retain(|_, candidate| candidate.sum.amount.form != Form::Bare);
     }
     if candidates.is_empty() && !change {
         return None;
     }
     let totals: Vec<i64> = candidates.keys().copied().collect();
     let equations = equations(sums, positions, &totals);
-    let proves = |proof: Proof| match proof {
+    let is_paid = |cents: i64| sums.with(&[Money::Paid]).any(|sum| sum.amount.cents == cents);
+    let proves = |cents: i64, proof: Proof| match proof {
         Proof::PaidLessChange => true,
         Proof::Rounding => named,
-        Proof::NetAndTax | Proof::Parts => !named,
+        Proof::NetAndTax | Proof::Parts => !named || is_paid(cents),
         Proof::Twice | Proof::Positions | Proof::Paid => false,
     };
     let most = totals.iter().copied().max().unwrap_or(0);
-    for (cents, ..) in equations.iter().filter(|(cents, proof, _)| proves(*proof) && cents * 2 > most) {
+    for (cents, ..) in equations.iter().filter(|(cents, proof, _)| proves(*cents, *proof) && cents * 2 > most) {
         if let Some(sum) = printed(sums, *cents) {
             candidates.entry(*cents).or_insert(Candidate { sum, proofs: Vec::new(), part: false });
         }
@@ -189,10 +192,12 @@ fn fits_payment(best: &Candidate, paid: &[i64]) -> bool {
 /// Whether another candidate makes the best one doubtful: both are paid, or the other stands below it with a label as good and is no
 /// part.
 fn contradicts(best: &Candidate, other: &Candidate) -> bool {
-    if best.is_paid() || other.is_paid() {
-        return other.is_paid() && best.best() <= other.best();
-    }
     let later = other.sum.row > best.sum.row && rank(&other.sum) >= rank(&best.sum);
+    if best.is_paid() || other.is_paid() {
+        // A deposit may be paid by card too.
+        let deposit = best.best() == Some(Proof::Paid) && best.proofs.len() == 1 && later && !other.part;
+        return other.is_paid() && best.best() <= other.best() || deposit;
+    }
     let proved = other.best() >= best.best() && best.best() < Some(Proof::Rounding);
     !other.part && (later || proved)
 }

@@ -15,6 +15,9 @@ const LABEL_ROWS: usize = 60;
 /// A row with so many letters besides the words of companies is the end of a name.
 const END_LETTERS: usize = 3;
 
+/// A colon behind one of so many words at the start of a row ends a label.
+const LABEL_WORDS: usize = 3;
+
 /// The most letters of a name (contract 3: `issuer` and `purchased_from`).
 const NAME_MAX: usize = 200;
 
@@ -134,10 +137,22 @@ fn letters(row: &Row<'_>) -> usize {
     row.text.chars().filter(|letter| letter.is_alphabetic()).count()
 }
 
-/// At least three letters, more letters than digits, no label at the start and no price at the end.
+/// At least three letters, more letters than digits, no label at the start, no price, and no street.
 fn is_name(row: &Row<'_>) -> bool {
     let digits = row.text.bytes().filter(u8::is_ascii_digit).count();
-    let last = row.word(row.words.len() - 1).trim_end_matches(|letter: char| !letter.is_ascii_digit()).as_bytes();
-    let priced = last.len() > 3 && matches!(last[last.len() - 3], b'.' | b',') && last[0].is_ascii_digit();
-    letters(row) >= 3 && letters(row) > digits && !priced && !row.word(0).ends_with(':')
+    let is_price = |word: &str| {
+        let price = word.trim_end_matches(|letter: char| !letter.is_ascii_digit()).as_bytes();
+        price.len() > 3 && matches!(price[price.len() - 3], b'.' | b',') && price[0].is_ascii_digit()
+    };
+    let priced = (0..row.words.len()).any(|word| is_price(row.word(word)));
+    let is_label = (0..row.words.len().min(LABEL_WORDS)).any(|word| row.word(word).ends_with(':'));
+    letters(row) >= 3 && letters(row) > digits && !priced && !is_label && !is_street(row)
+}
+
+/// A street with the number of a house: `Marktstr. 8`.
+fn is_street(row: &Row<'_>) -> bool {
+    let ends = ["str", "strasse", "platz", "weg", "allee", "gasse", "straat", "laan", "plein"];
+    let is_name = |word: &str| ends.iter().any(|end| word.trim_end_matches(['.', ',']).ends_with(end));
+    let is_number = |word: &str| word.starts_with(|letter: char| letter.is_ascii_digit());
+    (1..row.words.len()).any(|at| is_name(row.word(at - 1)) && is_number(row.word(at)))
 }

@@ -55,8 +55,15 @@ pub(super) fn end(
     let own = paper.dates.start().or_else(|| paper.issued.clone());
     let own = own.map(|day| (day.date, day.confidence, day.rivals.is_empty()));
     let start = bought.map(|(day, evidence)| (day, evidence.confidence, evidence.rivals.is_empty())).or(own);
-    let computed = period.zip(start).and_then(|(period, start)| Some((period, start, later(start.0, period.months)?)));
-    let stated = paper.dates.until().filter(|stated| !receipt || rows.get(stated.place.row).is_some_and(of_warranty));
+    let computed = period.zip(start).and_then(|(period, start)| {
+        let day = later(start.0, period.months)?;
+        // A contract of twelve months from 1 April ends on 31 March. Of warranties, shops count the same day.
+        let is_contract = !period.warranty && bought.is_none() && paper.dates.start().is_some();
+        Some((period, start, if is_contract { day.previous_day()? } else { day }))
+    });
+    let holds = |row: usize| rows.get(row).is_none_or(|row| !is_conditional(row));
+    let stated =
+        paper.dates.until(holds).filter(|stated| !receipt || rows.get(stated.place.row).is_some_and(of_warranty));
     match (stated, computed) {
         (Some(stated), computed) => {
             let place = stated.place;
@@ -86,7 +93,7 @@ pub(super) fn end(
 /// A number with a unit of time in the same row as a word of warranty or of a term.
 fn period(row: &Row<'_>, at: usize) -> Option<Period> {
     let subject = TERMS.find(row);
-    let first = subject.first()?;
+    let first = subject.first().filter(|_| !is_conditional(row))?;
     for unit in UNITS.find(row) {
         let near = subject.iter().any(|hit| {
             let distance = if hit.from > unit.to { hit.from - unit.to } else { unit.from.saturating_sub(hit.to) };
@@ -103,6 +110,11 @@ fn period(row: &Row<'_>, at: usize) -> Option<Period> {
         }
     }
     None
+}
+
+/// Whether a term or date of the row holds only for some parts, or under a condition.
+fn is_conditional(row: &Row<'_>) -> bool {
+    TERMS.find(row).iter().any(|hit| hit.class == Term::Condition)
 }
 
 /// The same day some months later, or the last day of the month when it has no such day.

@@ -10,6 +10,8 @@ use crate::reading::{Invoice, Position};
 pub(super) const XML_BYTES_MAX: usize = 2 << 20;
 /// Positions that are kept, at most.
 const POSITIONS_MAX: usize = 200;
+/// The types of credit notes (EN 16931, code list UNTDID 1001).
+const CREDIT_CODES: [&str; 8] = ["81", "83", "261", "296", "308", "381", "396", "532"];
 /// The number of the list of GTINs, as invoices name it.
 const GTIN_LIST: &str = "0160";
 
@@ -28,7 +30,7 @@ pub(super) fn read(xml: &str) -> Option<Found> {
     let root = document.root_element();
     let invoice = match root.tag_name().name() {
         "CrossIndustryInvoice" | "CrossIndustryDocument" => cii(root),
-        "Invoice" => ubl(root),
+        "Invoice" | "CreditNote" => ubl(root),
         _ => return None,
     };
     let texts = root.descendants().filter(Node::is_text).filter_map(|node| node.text());
@@ -55,6 +57,7 @@ fn cii(root: Node<'_, '_>) -> Invoice {
         seller: text(agreement, &["SellerTradeParty", "Name"]),
         total: text(sums, &["GrandTotalAmount"]).and_then(decimal),
         currency: text(settlement, &["InvoiceCurrencyCode"]),
+        is_credit: text(header, &["TypeCode"]).is_some_and(|code| CREDIT_CODES.contains(&code.as_str())),
         positions: lines.filter_map(cii_position).take(POSITIONS_MAX).collect(),
     }
 }
@@ -78,6 +81,7 @@ fn cii_position(line: Node<'_, '_>) -> Option<Position> {
 fn ubl(root: Node<'_, '_>) -> Invoice {
     let seller = child(root, "AccountingSupplierParty").and_then(|node| child(node, "Party"));
     let sums = child(root, "LegalMonetaryTotal");
+    let lines = children(root, "InvoiceLine").chain(children(root, "CreditNoteLine"));
     Invoice {
         number: text(Some(root), &["ID"]),
         issued_on: text(Some(root), &["IssueDate"]).filter(|day| parse_date(day).is_some()),
@@ -85,7 +89,9 @@ fn ubl(root: Node<'_, '_>) -> Invoice {
             .or_else(|| text(seller, &["PartyName", "Name"])),
         total: text(sums, &["TaxInclusiveAmount"]).or_else(|| text(sums, &["PayableAmount"])).and_then(decimal),
         currency: text(Some(root), &["DocumentCurrencyCode"]),
-        positions: children(root, "InvoiceLine").filter_map(ubl_position).take(POSITIONS_MAX).collect(),
+        is_credit: root.tag_name().name() == "CreditNote"
+            || text(Some(root), &["InvoiceTypeCode"]).is_some_and(|code| CREDIT_CODES.contains(&code.as_str())),
+        positions: lines.filter_map(ubl_position).take(POSITIONS_MAX).collect(),
     }
 }
 
@@ -98,7 +104,9 @@ fn ubl_position(line: Node<'_, '_>) -> Option<Position> {
         unit_price: text(price, &["PriceAmount"])
             .filter(|_| is_for_one(text(price, &["BaseQuantity"])))
             .and_then(decimal),
-        quantity: text(Some(line), &["InvoicedQuantity"]).and_then(decimal),
+        quantity: text(Some(line), &["InvoicedQuantity"])
+            .or_else(|| text(Some(line), &["CreditedQuantity"]))
+            .and_then(decimal),
         gtin: gtin(number),
     })
 }
@@ -181,6 +189,7 @@ mod tests {
             seller: Some("Elektro Müller GmbH".into()),
             total: Some("119.00".into()),
             currency: Some("EUR".into()),
+            is_credit: false,
             positions: vec![position],
         };
         assert_eq!(found.invoice, expected);
@@ -195,6 +204,17 @@ mod tests {
         assert_eq!(invoice.issued_on, None, "there is no 30 February");
         assert_eq!(invoice.positions[0].unit_price, None, "the price is for 100");
         assert_eq!(invoice.positions[0].quantity.as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn credit_note_is_told_from_invoice() {
+        assert!(!read(CII).unwrap().invoice.is_credit && !read(UBL).unwrap().invoice.is_credit);
+        let cii = CII.replace("</ram:ID>", "</ram:ID><ram:TypeCode>381</ram:TypeCode>");
+        assert!(read(&cii).unwrap().invoice.is_credit);
+        let ubl = UBL.replace("Invoice xmlns", "CreditNote xmlns").replace("</Invoice>", "</CreditNote>");
+        let ubl = ubl.replace("InvoiceLine", "CreditNoteLine").replace("InvoicedQuantity", "CreditedQuantity");
+        let credit = read(&ubl).unwrap().invoice;
+        assert_eq!((credit.is_credit, credit.positions[0].quantity.as_deref()), (true, Some("2")));
     }
 
     #[test]

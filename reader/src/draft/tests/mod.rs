@@ -5,6 +5,7 @@ mod papers;
 mod plates;
 mod receipts;
 mod speed;
+mod traps;
 
 use serde_json::Value;
 

@@ -198,6 +198,7 @@ fn electronic_invoice_is_certain() {
         seller: Some("Händler GmbH".to_owned()),
         total: Some("119.00".to_owned()),
         currency: Some("EUR".to_owned()),
+        is_credit: false,
         positions: vec![Position {
             name: "Bohrmaschine".to_owned(),
             unit_price: Some("100.00".to_owned()),

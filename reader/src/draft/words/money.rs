@@ -47,7 +47,7 @@ pub(in crate::draft) static MONEY: LazyLock<Phrases<Money>> = LazyLock::new(|| P
 const LABELS: &[(Money, &str)] = &[
     (
         Money::Total,
-        "total|totai|tota|totl|total amount|total amt|total rm|total sales|total sale|total price|totals|summe|gesamt|gesamtsumme|gesamtbetrag\
+        "total|totai|tota|totl|betrag|betrag eur|endpreis|ukupno|total amount|total amt|total rm|total sales|total sale|total price|totals|summe|gesamt|gesamtsumme|gesamtbetrag\
         |endbetrag|endsumme|rechnungsbetrag|total ttc|total eur|montant total|montant|importe|importe total|total importe|totaal\
         |totaalbedrag|totaal bedrag|eindtotaal|totale|totale complessivo|totale euro|importo|importo totale|bruttobetrag|bruttosumme\
         |warenwert|kaufbetrag|kaufpreis|purchase price|prix de vente|prix d achat|precio de venta|precio de compra|koopprijs|koopsom|prezzo di vendita|prezzo di acquisto|invoice total|order total|bill total|invoice amount|bill amount|bill amt|total bill|total invoice",

@@ -71,6 +71,31 @@ impl Paperwork {
     }
 }
 
+/// A paper with the words of a receipt that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::draft) enum Title {
+    /// The seller pays the sum back.
+    Credit,
+    /// Nothing has been bought yet.
+    Offer,
+}
+
+/// The titles of such papers in all languages.
+pub(in crate::draft) static TITLES: LazyLock<Phrases<Title>> = LazyLock::new(|| {
+    Phrases::whole(&[
+        (
+            Title::Credit,
+            "credit note|credit memo|refund receipt|gutschrift|rechnungskorrektur|stornorechnung|avoir|facture d avoir|note de credit|nota de credito|factura rectificativa\
+            |creditnota|creditfactuur|nota di credito",
+        ),
+        (
+            Title::Offer,
+            "quote|quotation|estimate|pro forma|proforma|pro forma invoice|proforma invoice|angebot|kostenvoranschlag|proformarechnung|devis|presupuesto|factura proforma\
+            |offerte|preventivo|fattura proforma",
+        ),
+    ])
+});
+
 /// The words of all languages.
 pub(in crate::draft) static PAPERS: LazyLock<Phrases<Paperwork>> = LazyLock::new(|| Phrases::new(LABELS));
 

@@ -53,7 +53,7 @@ const LABELS: &[(Plate, &str)] = &[
     ),
     (
         Plate::Other,
-        "fd|i nr|volt|volts|voltage|spannung|tension|voltaje|tensione|hz|frequency|frequenz|frequence|power|leistung|puissance|potencia|potenza|vermogen|input|output|rated|nennspannung|nennleistung|made in|hergestellt in|fabrique en|fabricado en|prodotto in\
-        |date|mfg date|date of manufacture|production date|manufactured|baujahr|year|class|klasse|weight|gewicht|capacity|kapazitat|refrigerant|kaltemittel|kw|max|mac|mac address|ean|upc|fcc id|imei2|eid|wifi|ssid|password|passwort|pin",
+        "fd|i nr|z nr|volt|volts|voltage|spannung|tension|voltaje|tensione|hz|frequency|frequenz|frequence|power|leistung|puissance|potencia|potenza|vermogen|input|output|rated|nennspannung|nennleistung|made in|hergestellt in|fabrique en|fabricado en|prodotto in\
+        |date|mfg date|date of manufacture|production date|manufactured|baujahr|year|class|klasse|weight|gewicht|capacity|kapazitat|refrigerant|kaltemittel|kw|max|mac|mac address|ean|upc|fcc id|imei2|eid|wifi|wlan|ssid|password|passwort|kennwort|fritz box kennwort|wlan netzwerkschlussel|netzwerkschlussel|network key|security key|wpa|wpa2|passphrase|mot de passe|contrasena|wachtwoord|account|pin",
     ),
 ];

@@ -11,6 +11,8 @@ pub(in crate::draft) enum Term {
     Warranty,
     /// A contract or policy.
     Contract,
+    /// A condition, an offer, or a part of the thing: its term is none of the paper.
+    Condition,
 }
 
 /// Words that a term belongs to.
@@ -25,6 +27,11 @@ pub(in crate::draft) static TERMS: LazyLock<Phrases<Term>> = LazyLock::new(|| {
             Term::Contract,
             "term of contract|contract term|minimum term|initial term|contract period|policy term|policy period|term|mindestlaufzeit|laufzeit|mindestvertragslaufzeit|vertragslaufzeit|vertragsdauer\
             |duree|duree du contrat|duree d engagement|engagement|duracion|duracion del contrato|permanencia|plazo|looptijd|contractduur|contracttermijn|durata|durata del contratto|valid for|gultig fur|valable|valido por|geldig",
+        ),
+        (
+            Term::Condition,
+            "optional|not purchased|register|registered|registration|to extend|extend the warranty|battery|batteries|nicht abgeschlossen|registriert|registrierung|verlangern|verlangert sich|akku|akkus|batterie|batterien\
+            |en option|enregistrement|batteria|bateria|batterij|registrieren",
         ),
     ])
 });
