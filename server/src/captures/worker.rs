@@ -7,6 +7,7 @@ use super::drafting;
 use super::process::{self, End, Program};
 use crate::app::App;
 use crate::store::captures::{self, Capture};
+use crate::store::directory::MODELS_DIR;
 use crate::store::readings::{self, Claimed, Failure, FailureCode, Outcome};
 use crate::store::stored_files::FileHash;
 use crate::store::{HomeNumber, StoreError, field_values, homes, search};
@@ -15,8 +16,6 @@ use crate::store::{HomeNumber, StoreError, field_values, homes, search};
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Documents that one transaction indexes.
 const DOCUMENTS_PER_STEP: usize = 20;
-/// The directory of the models that recognize text, in the data directory.
-const MODELS_DIR: &str = "models";
 
 /// Reads and drafts until the shutdown.
 pub(crate) async fn run(app: Arc<App>) {

@@ -1,7 +1,7 @@
 //! The data directory: who owns it, who may write to it, what lies in it, and the locks in it. Must not know what the
 //! database holds.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, read_dir, set_permissions};
+use std::fs::{DirBuilder, DirEntry, File, OpenOptions, Permissions, TryLockError, read_dir, set_permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -16,6 +16,9 @@ use super::files::{DATABASE_FILE, with_suffix};
 pub const EXPORTS_DIR: &str = "exports";
 /// Name of the directory of the files of homes in the data directory.
 pub const FILES_DIR: &str = "files";
+/// Name of the directory of the models that recognize text, in the data directory. A person puts them there, perhaps before the
+/// database.
+pub const MODELS_DIR: &str = "models";
 /// Name of the file that a serving process locks. The file holds the latest time at which the server ran.
 pub const SERVE_LOCK: &str = "lock";
 /// Name of the file that each process with an open database locks shared, and that a restore locks exclusively.
@@ -86,6 +89,13 @@ fn ensure_owned(path: &Path) -> Result<(), OpenError> {
     if is_owned { Ok(()) } else { Err(OpenError::OtherOwner(path.to_owned())) }
 }
 
+fn has_only_models(dir: &Path) -> bool {
+    let is_model = |entry: io::Result<DirEntry>| {
+        entry.is_ok_and(|entry| entry.path().extension().is_some_and(|end| end == "onnx"))
+    };
+    read_dir(dir).is_ok_and(|mut entries| entries.all(is_model))
+}
+
 /// Refuses a directory with files that this program did not make: the directory is a wrong one, or belongs to somebody
 /// else's files.
 fn ensure_without_foreign_files(dir: &Path) -> Result<(), OpenError> {
@@ -97,6 +107,7 @@ fn ensure_without_foreign_files(dir: &Path) -> Result<(), OpenError> {
         let is_own = match &*name {
             SERVE_LOCK | USERS_LOCK | LOST_AND_FOUND => true,
             EXPORTS_DIR | FILES_DIR => is_empty(&dir.join(&*name)),
+            MODELS_DIR => has_only_models(&dir.join(MODELS_DIR)),
             _ => false,
         };
         if !is_own && !name.starts_with(DATABASE_FILE) {
@@ -109,7 +120,8 @@ fn ensure_without_foreign_files(dir: &Path) -> Result<(), OpenError> {
 fn has_other_directories(dir: &Path) -> io::Result<bool> {
     for entry in read_dir(dir)? {
         let entry = entry?;
-        let is_known = [EXPORTS_DIR, FILES_DIR, LOST_AND_FOUND].iter().any(|known| entry.file_name() == *known);
+        let is_known =
+            [EXPORTS_DIR, FILES_DIR, MODELS_DIR, LOST_AND_FOUND].iter().any(|known| entry.file_name() == *known);
         if entry.file_type()?.is_dir() && !is_known {
             return Ok(true);
         }
@@ -211,6 +223,19 @@ mod tests {
         assert!(error.contains("thesis.txt") && error.contains("--data"), "{error}");
         assert_eq!(dir.path().metadata().unwrap().mode() & 0o777, 0o755);
         assert_eq!(read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn directory_with_models_alone_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let models = dir.path().join(MODELS_DIR);
+        std::fs::create_dir(&models).unwrap();
+        std::fs::write(models.join("det.onnx"), "model").unwrap();
+        mode(dir.path(), 0o755);
+        assert!(lock_for_serving(dir.path()).unwrap().is_some());
+        assert_eq!(dir.path().metadata().unwrap().mode() & 0o777, 0o700);
+        std::fs::write(models.join("train.py"), "mine").unwrap();
+        assert!(matches!(ensure_without_foreign_files(dir.path()), Err(OpenError::ForeignFiles(_))));
     }
 
     #[test]
