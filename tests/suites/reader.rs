@@ -85,6 +85,18 @@ fn small_set_is_read() {
     assert!(f64::from(right) >= f64::from(all) * WORDS_MIN, "{right} of {all} words");
 }
 
+/// A page with much text, or a busy machine: what was read so far is kept.
+#[test]
+fn text_beyond_the_time_is_left_out() {
+    let Some(models) = models() else { return };
+    let photo = std::fs::File::open(Path::new(FIXTURES).join("receipt-en.jpg")).unwrap();
+    let mut command = command("hearth-server", &["read-file", "--seconds", "0", "--models"]);
+    let output = command.arg(models).stdin(photo).output().unwrap();
+    let reading: Reading = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), reading.is_complete(), text(&reading).as_str()), (Some(0), false, ""));
+    assert!(reading.look.is_some(), "what needs no time is there");
+}
+
 #[test]
 fn turned_photo_has_lines_in_order_and_areas_of_the_shown_picture() {
     let Some(models) = models() else { return };

@@ -17,9 +17,12 @@ mod turned;
 pub use ocr::{DETECT_FILE, DamagedModel, ModelFiles, Models, RECOGNIZE_FILE};
 pub use refusal::Refusal;
 
+use std::time::Duration;
+
 use hearth_contract::media::{MediaType, Sniffer};
 use image::ImageFormat;
 
+use self::ocr::ReadPage;
 use crate::reading::{Page, Reading, TextSource};
 
 /// Text of a file that is read, in bytes, at most (contract 22).
@@ -27,18 +30,28 @@ pub const TEXT_BYTES_MAX: usize = 2 << 20;
 /// Words of a file that are read, at most (contract 22). With their places they take about 80 bytes each beside their text.
 pub const WORDS_MAX: usize = 60_000;
 
+/// Whether so much more time may be spent on a file.
+pub type HasTime<'a> = &'a dyn Fn(Duration) -> bool;
+
+/// The time for the picture of a page: it is drawn, and its codes and lines are found.
+const PAGE_TIME: Duration = Duration::from_secs(8);
+/// The time for one line of text.
+const LINE_TIME: Duration = Duration::from_secs(1);
+
 /// Reads a file. `models`: None means that they are not installed; the text of pictures is not read then.
 pub fn read(bytes: &[u8], models: Option<&Models>) -> Result<Reading, Refusal> {
-    read_within(bytes, models, &|| true)
+    read_within(bytes, models, &|_| true)
 }
 
-/// Reads a file. Scanned pages of a PDF are read while `has_time` says so; the first page is always read.
-pub fn read_within(bytes: &[u8], models: Option<&Models>, has_time: &dyn Fn() -> bool) -> Result<Reading, Refusal> {
+/// Reads a file. Lines of text in pixels, and the pixels of all pages but the first, are read while there is time. What was not read
+/// makes the reading incomplete.
+pub fn read_within(bytes: &[u8], models: Option<&Models>, has_time: HasTime<'_>) -> Result<Reading, Refusal> {
+    let picture = |format| read_picture(bytes, format, models, has_time);
     let mut reading = match media_type(bytes) {
-        MediaType::Jpeg => read_picture(bytes, ImageFormat::Jpeg, models),
-        MediaType::Png => read_picture(bytes, ImageFormat::Png, models),
-        MediaType::Webp => read_picture(bytes, ImageFormat::WebP, models),
-        MediaType::Gif => read_picture(bytes, ImageFormat::Gif, models),
+        MediaType::Jpeg => picture(ImageFormat::Jpeg),
+        MediaType::Png => picture(ImageFormat::Png),
+        MediaType::Webp => picture(ImageFormat::WebP),
+        MediaType::Gif => picture(ImageFormat::Gif),
         MediaType::Pdf => pdf::read(bytes, models, has_time),
         MediaType::Text => read_text(bytes),
         MediaType::Other => Err(Refusal::UnknownType),
@@ -73,12 +86,17 @@ pub fn media_type(bytes: &[u8]) -> MediaType {
     sniffer.finish()
 }
 
-fn read_picture(bytes: &[u8], format: ImageFormat, models: Option<&Models>) -> Result<Reading, Refusal> {
+fn read_picture(
+    bytes: &[u8],
+    format: ImageFormat,
+    models: Option<&Models>,
+    has_time: HasTime<'_>,
+) -> Result<Reading, Refusal> {
     let picture = picture::decode(bytes, format)?;
     let codes = codes::codes(&picture, 0);
-    let (page, text_source) = match models {
-        Some(models) => recognized(ocr::page(&picture, models)?),
-        None => (picture::page(&picture), TextSource::NoModels),
+    let (page, text_source, is_cut) = match models {
+        Some(models) => recognized(ocr::page(&picture, models, has_time)?),
+        None => (picture::page(&picture), TextSource::NoModels, false),
     };
     Ok(Reading {
         pages: vec![page],
@@ -86,13 +104,14 @@ fn read_picture(bytes: &[u8], format: ImageFormat, models: Option<&Models>) -> R
         taken_on: photo::taken_on(bytes),
         look: Some(photo::hash(&picture)),
         text_source,
+        is_cut,
         ..Reading::default()
     })
 }
 
-fn recognized(page: Page) -> (Page, TextSource) {
+fn recognized(ReadPage { page, is_whole }: ReadPage) -> (Page, TextSource, bool) {
     let source = if page.lines.is_empty() { TextSource::None } else { TextSource::Recognized };
-    (page, source)
+    (page, source, !is_whole)
 }
 
 fn read_text(bytes: &[u8]) -> Result<Reading, Refusal> {

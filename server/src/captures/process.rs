@@ -3,6 +3,7 @@
 //! writes is as little trusted as the file. Must not know the database.
 
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -26,6 +27,9 @@ const BEGINNING_MAX: usize = 16 << 10;
 const SENTENCE_MAX: usize = 300;
 /// The priority of the program: below the server and below what people do on the machine.
 const NICE: i32 = 15;
+
+/// Time for the end of a reading that is cut off: a page may be on its way.
+const WRITE_TIME: Duration = Duration::from_secs(10);
 
 /// How a reading ended.
 pub(super) enum End {
@@ -54,7 +58,9 @@ struct Refused {
 /// Reads an open file. Error: this process has failed.
 pub(super) async fn read(program: &Program<'_>, file: File, shutdown: &mut Shutdown) -> Result<End, StoreError> {
     let mut command = Command::new(program.path);
-    command.arg("read-file").arg("--models").arg(&program.models).env_clear().current_dir("/");
+    // On a machine with other work processor time passes slowly. What was read until then must still be written.
+    let seconds = program.time_max.saturating_sub(WRITE_TIME).as_secs().to_string();
+    command.args(["read-file", "--seconds", &seconds, "--models"]).arg(&program.models).env_clear().current_dir("/");
     command.stdin(Stdio::from(file)).stdout(Stdio::piped()).stderr(Stdio::null());
     command.process_group(0).kill_on_drop(true);
     let mut child = match command.spawn() {
@@ -138,7 +144,17 @@ fn outcome(bytes: Vec<u8>, status: ExitStatus) -> End {
             let point = if sentence.ends_with('.') { "" } else { "." };
             unreadable(&format!("{sentence}{point}"))
         }
-        _ => unreadable(&format!("the program that reads files ended early ({status}). Send another picture of it.")),
+        _ => match status.signal().and_then(Signal::from_named_raw) {
+            Some(Signal::ABORT) => {
+                unreadable("it needs more memory than the reading of a file may take. Send fewer or smaller pages.")
+            }
+            Some(Signal::KILL | Signal::XCPU) => {
+                let message =
+                    "The file could not be read: reading took too much processor time. Send fewer or smaller pages.";
+                failed(FailureCode::TimeUp, message.to_owned())
+            }
+            _ => unreadable("the program that reads files ended early. Send another picture of it."),
+        },
     }
 }
 

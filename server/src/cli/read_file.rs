@@ -22,8 +22,8 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 const PLACES_MAX: usize = 2000;
 /// The bytes of these words, at most: a word may be as long as its file.
 const PLACES_BYTES_MAX: usize = 64 << 10;
-/// No further scanned page is begun after this time. It leaves time for one page before the process is ended.
-const PAGES_TIME: Duration = Duration::from_secs(20);
+/// No further text is read in pixels after so much processor time. The system ends the process after [`confine::CPU_SECONDS_MAX`].
+const PROCESSOR_TIME: Duration = Duration::from_secs(26);
 
 /// The arguments of `read-file`.
 #[derive(Args)]
@@ -31,6 +31,9 @@ pub(super) struct ReadFile {
     /// Directory of the models that recognize text
     #[arg(long, value_name = "DIR")]
     models: PathBuf,
+    /// Seconds after which no further text in pixels is read [default: only processor time counts]
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
 }
 
 /// Why nothing was read, as JSON.
@@ -62,7 +65,9 @@ fn read(args: &ReadFile) -> Result<Reading, String> {
     }
     let files = ModelFiles::read(&args.models).ok();
     confine::enclose().map_err(|error| error.to_string())?;
-    let mut bytes = Vec::new();
+    // Of a file the size is known. A buffer that grows while it is filled would take twice the memory.
+    let size = rustix::fs::fstat(stdin()).map_or(0, |found| u64::try_from(found.st_size).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(FILE_BYTES_MAX) + 1).unwrap_or(0));
     stdin()
         .lock()
         .take(FILE_BYTES_MAX + 1)
@@ -75,10 +80,19 @@ fn read(args: &ReadFile) -> Result<Reading, String> {
         confine::give_up_programs().map_err(|error| error.to_string())?;
     }
     let models = files.map(Models::load).transpose().map_err(|error| error.to_string())?;
-    let reading = look::read_within(&bytes, models.as_ref(), &|| start.elapsed() < PAGES_TIME);
+    let limit = args.seconds.map(Duration::from_secs);
+    let has_time =
+        |more| processor_time() + more < PROCESSOR_TIME && limit.is_none_or(|limit| start.elapsed() + more < limit);
+    let reading = look::read_within(&bytes, models.as_ref(), &has_time);
     let mut reading = reading.map_err(|error| error.to_string())?;
     reading.limit_places(PLACES_MAX, PLACES_BYTES_MAX);
     Ok(reading)
+}
+
+/// The processor time of this process.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::from_secs(time.tv_sec.unsigned_abs())
 }
 
 /// Starts this program again in the same process, with the same arguments and input. Returns the reason when that fails.

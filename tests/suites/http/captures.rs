@@ -23,11 +23,12 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What the program in place of the reader does, by the first word of the file. Else the file is the reading.
 const PROGRAM: &str = r#"#!/bin/sh
-[ "$1 $2" = "read-file --models" ] && [ -n "$3" ] || exit 2
+[ "$1 $2 $4" = "read-file --seconds --models" ] && [ -n "$5" ] || exit 2
 read -r first
 case "$first" in
   refuse*) echo '{"error":"The picture has no pixels."}'; exit 1 ;;
   crash*) kill -SEGV $$ ;;
+  memory*) kill -ABRT $$ ;;
   leave*) /bin/sleep 1000 >/dev/null & echo $! >"$(/usr/bin/dirname "$0")/left"; kill -KILL $$ ;;
   hang*) exec /bin/sleep 1000 ;;
   flood*) exec /usr/bin/yes ;;
@@ -192,7 +193,8 @@ async fn hostile_file_fails_its_job_alone() {
     let client = Client::new(&server.url, &server.live_key);
     for (bytes, code, sentence) in [
         ("refuse", "unreadable", "The file could not be read: The picture has no pixels."),
-        ("crash", "unreadable", "The file could not be read: the program that reads files ended early (signal: 11"),
+        ("crash", "unreadable", "The file could not be read: the program that reads files ended early."),
+        ("memory", "unreadable", "The file could not be read: it needs more memory than"),
         ("hang", "time_up", "The file could not be read: reading took more than 2 s."),
         ("flood", "unreadable", "The file could not be read: it has more text than Hearth reads."),
         ("nonsense", "unreadable", "The file could not be read: its reading is malformed."),
@@ -218,7 +220,7 @@ async fn killed_reader_leaves_no_program_behind() {
     let client = Client::new(&server.url, &server.live_key);
     let file = put_file(&client, b"leave").await;
     let job = run(&client, "/v1/extract", &json!({ "files": [file] })).await;
-    assert_eq!(job["error"]["code"], "unreadable", "{job}");
+    assert_eq!(job["error"]["code"], "time_up", "{job}");
     let left = fs::read_to_string(dir.path().join("left")).unwrap();
     // A program that has ended stays listed, as `Z`, until its parent has seen it.
     wait_until("the program that was left behind has ended", || {

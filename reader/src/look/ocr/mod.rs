@@ -13,7 +13,7 @@ pub use models::{DETECT_FILE, DamagedModel, ModelFiles, Models, RECOGNIZE_FILE};
 use self::recognize::ReadLine;
 use self::strip::Strip;
 use super::refusal::Refusal;
-use super::rows;
+use super::{HasTime, LINE_TIME, rows};
 use crate::reading::{Area, Line, Page, Turn, Word};
 
 /// Lines that decide how a picture is turned.
@@ -26,19 +26,32 @@ const BETTER: f32 = 0.05;
 const SCORE_MIN: f32 = 0.5;
 
 /// The text of a picture.
-pub(super) fn page(picture: &RgbImage, models: &Models) -> Result<Page, Refusal> {
+pub(super) struct ReadPage {
+    pub(super) page: Page,
+    /// False when there was no time for all lines.
+    pub(super) is_whole: bool,
+}
+
+/// Reads the text of a picture, from its first line on, while there is time.
+pub(super) fn page(picture: &RgbImage, models: &Models, has_time: HasTime<'_>) -> Result<ReadPage, Refusal> {
     let areas = detect::lines(picture, models)?;
     let mut strips: Vec<Strip> = areas.iter().map(Strip::of).collect();
     let turn = turn(picture, &strips, models)?;
     strips.iter_mut().for_each(|strip| *strip = strip.turned(turn));
-    let mut read = Vec::with_capacity(strips.len());
-    for strip in &mut strips {
-        read.push(read_line(picture, strip, models)?);
+    let rows = |strips: &[Strip]| rows::rows(&strips.iter().map(|strip| strip.placed(turn)).collect::<Vec<_>>());
+    let mut read: Vec<ReadLine> = strips.iter().map(|_| ReadLine::default()).collect();
+    let mut is_whole = true;
+    for index in rows(&strips).into_iter().flatten() {
+        is_whole = is_whole && has_time(LINE_TIME);
+        if is_whole {
+            read[index] = read_line(picture, &mut strips[index], models)?;
+        }
     }
     let size = (picture.width() as f32, picture.height() as f32);
-    let lines = rows::rows(&strips.iter().map(|strip| strip.placed(turn)).collect::<Vec<_>>()).into_iter();
-    let lines = lines.map(|row| line(row.into_iter().map(|index| (&strips[index], &read[index])), size));
-    Ok(Page { aspect: size.0 / size.1, turn, lines: lines.filter(|line| !line.words.is_empty()).collect() })
+    let lines =
+        rows(&strips).into_iter().map(|row| line(row.into_iter().map(|index| (&strips[index], &read[index])), size));
+    let lines = lines.filter(|line| !line.words.is_empty()).collect();
+    Ok(ReadPage { page: Page { aspect: size.0 / size.1, turn, lines }, is_whole })
 }
 
 fn read_line(picture: &RgbImage, strip: &mut Strip, models: &Models) -> Result<ReadLine, Refusal> {

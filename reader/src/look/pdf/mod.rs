@@ -6,8 +6,9 @@ mod places;
 mod poppler;
 
 use super::codes;
-use super::ocr::{self, Models};
+use super::ocr::{self, Models, ReadPage};
 use super::refusal::{PAGES_MAX, Refusal};
+use super::{HasTime, PAGE_TIME};
 use crate::reading::{Page, Reading, TextSource};
 
 /// A page with fewer words of its own may be a scan: its pixels are read too.
@@ -15,8 +16,8 @@ const WORDS_MIN: usize = 5;
 /// Codes are searched on the first pages. A page takes about a second.
 const PAGES_WITH_CODES: usize = 2;
 
-/// Reads a PDF. Pixels are read while `has_time` says so, and those of the first page always.
-pub(super) fn read(pdf: &[u8], models: Option<&Models>, has_time: &dyn Fn() -> bool) -> Result<Reading, Refusal> {
+/// Reads a PDF. Pixels are read while there is time, and those of the first page always.
+pub(super) fn read(pdf: &[u8], models: Option<&Models>, has_time: HasTime<'_>) -> Result<Reading, Refusal> {
     let pages = places::pages(&poppler::places(pdf)?)?;
     if pages.is_empty() {
         return Err(Refusal::DamagedPdf);
@@ -32,7 +33,7 @@ pub(super) fn read(pdf: &[u8], models: Option<&Models>, has_time: &dyn Fn() -> b
         if !is_scan && index >= PAGES_WITH_CODES {
             continue;
         }
-        if index > 0 && !has_time() {
+        if index > 0 && !has_time(PAGE_TIME) {
             reading.unread_pages += usize::from(is_scan);
             continue;
         }
@@ -43,7 +44,8 @@ pub(super) fn read(pdf: &[u8], models: Option<&Models>, has_time: &dyn Fn() -> b
         }
         match models {
             Some(models) if is_scan => {
-                let page = ocr::page(&pixels, models)?;
+                let ReadPage { page, is_whole } = ocr::page(&pixels, models, has_time)?;
+                reading.is_cut |= !is_whole;
                 if words(&page) > words(&reading.pages[index]) {
                     reading.pages[index] = page;
                     source = TextSource::Recognized;
