@@ -162,8 +162,8 @@ pub enum Answer {
     Counts(Vec<(Kind, usize)>),
     /// The open edits, and the names of records in their values.
     Edits(Result<(Vec<Edit>, Names), String>),
-    /// All captures, the newest first.
-    Captures(Result<Vec<Capture>, String>),
+    /// All captures, the newest first, and the titles of the records that their drafts name.
+    Captures(Result<(Vec<Capture>, Names), String>),
     /// Progress of a long write: a verb such as `Deleting`, the records done, the records in total.
     Progress(&'static str, usize, usize),
     /// The end of a write: the id of the record, or the reason of the refusal as a sentence.

@@ -232,7 +232,9 @@ fn show(context: &Context, capture: &Capture) -> Result<(), Failure> {
     }
     let id = &capture.id;
     if capture.state.is_open() {
-        output::next_step(&format!("hearth-replica accept {id}, or captures discard {id}"));
+        let into = capture.draft(None).and_then(same_serial).map(|(record, _)| format!(" --into {record}"));
+        let into = into.unwrap_or_default();
+        output::next_step(&format!("hearth-replica accept {id}{into}, or captures discard {id}"));
     } else if capture.state == CaptureState::Failed {
         output::next_step(&format!(
             "hearth-replica captures retry {id}; or accept {id} --set name=NAME, or captures discard {id}"
@@ -281,6 +283,9 @@ pub(super) struct Accept {
     /// The record that gets the values, instead of a new one
     #[arg(long, value_name = "RECORD")]
     into: Option<String>,
+    /// Make a new record, although one with the same serial number is there
+    #[arg(long, conflicts_with = "into")]
+    new: bool,
 }
 
 impl Accept {
@@ -303,6 +308,15 @@ impl Accept {
                     .hint(format!("hearth-replica captures {}", capture.id)));
             }
         }
+        let twin = draft.and_then(same_serial).filter(|_| into.is_none() && !self.new);
+        if let Some((id, name)) = twin {
+            let name = text::one_line(&name);
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{name} has the same serial number; a new record would double it"),
+            )
+            .hint(format!("hearth-replica accept {} --into {id}, or accept {0} --new", capture.id)));
+        }
         let present = draft.map(|draft| draft.fields.clone()).unwrap_or_default();
         let set = values::fields_to_update(&replica, kind, &self.set, &present)?;
         let only = (!self.fields.is_empty()).then_some(self.fields);
@@ -318,6 +332,12 @@ impl Accept {
             false => Ok(output::line(&id)?),
         }
     }
+}
+
+/// The id and the name of the record with the serial number of a draft of a new record.
+fn same_serial(draft: &Draft) -> Option<(String, String)> {
+    let found = draft.matches.iter().find(|found| found["why"] == "same_serial").filter(|_| draft.id.is_none())?;
+    Some((found["id"].as_str()?.to_owned(), found["name"].as_str().unwrap_or_default().to_owned()))
 }
 
 fn capture_json(capture: &Capture) -> Value {

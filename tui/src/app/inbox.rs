@@ -11,6 +11,7 @@ use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::state::confirm::{Confirm, Then};
 use crate::state::inbox::Inbox;
+use crate::words::Names;
 use crate::words::glyphs::Tone;
 
 impl App {
@@ -29,6 +30,7 @@ impl App {
             Action::Open => inbox.open.is_none() && inbox.current().is_some(),
             Action::OpenFile | Action::Discard => inbox.current().is_some(),
             Action::Mark | Action::Save | Action::Typed => inbox.open.is_some(),
+            Action::Twin => inbox.twin().is_some(),
             Action::Retry => inbox.current().is_some_and(|found| found.state == CaptureState::Failed),
             Action::NextField => inbox.open.is_some() && inbox.current().is_some_and(|found| found.drafts.len() > 1),
             _ => true,
@@ -43,10 +45,11 @@ impl App {
     }
 
     /// Takes the captures that were read. Ended ones are not shown.
-    pub(super) fn take_captures(&mut self, mut captures: Vec<Capture>) -> Vec<Effect> {
+    pub(super) fn take_captures(&mut self, mut captures: Vec<Capture>, names: Names) -> Vec<Effect> {
         captures.retain(|capture| capture.state.is_open() || capture.state == CaptureState::Failed);
         if let Some(Layer::Inbox(inbox)) = self.layers.last_mut() {
             inbox.set_captures(captures);
+            inbox.names = names;
         }
         Vec::new()
     }
@@ -70,6 +73,7 @@ impl App {
             },
             Action::NextField => inbox.next_draft(),
             Action::Mark => inbox.toggle_field(),
+            Action::Twin => inbox.toggle_twin(),
             // In the list the same key opens the drafts: nobody accepts what was not shown.
             Action::Save if inbox.open.is_none() => return self.act_in_inbox(now, Action::Open),
             Action::Save => {

@@ -3,7 +3,7 @@
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECTS};
-use hearth_replica::{Conflict, Edit, Replica, RowQuery, Sort, StoreError};
+use hearth_replica::{Capture, Conflict, Edit, Replica, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
 use crate::parse::matching::{Query, rank_matches};
@@ -62,6 +62,15 @@ pub(super) fn conflicts_with_names(replica: &Replica) -> Result<(Vec<Conflict>, 
         }),
     );
     Ok((conflicts, names))
+}
+
+/// The captures, and titles of the records in the values of their drafts.
+pub(super) fn captures_with_names(replica: &Replica) -> Result<(Vec<Capture>, Names), StoreError> {
+    let captures = replica.captures()?;
+    let drafts = captures.iter().flat_map(|capture| &capture.drafts);
+    let values = drafts.flat_map(|draft| draft.fields.iter().map(|(name, value)| (draft.kind, name.as_str(), value)));
+    let names = referenced_names(replica, values);
+    Ok((captures, names))
 }
 
 /// The titles of the records that `values` refer to, by record id. `values`: kind, field name, value. A record that is not

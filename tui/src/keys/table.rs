@@ -184,6 +184,14 @@ pub const BINDINGS: &[Binding] = &[
     row("draft.open", &["right", "l"], &[Inbox], "open", "Show the drafts of the capture", Action::Open),
     row("draft.mark", &["space"], &[Inbox], "take or not", "Take the field, or leave it out", Action::Mark),
     row("draft.type", &["e"], &[Inbox], "type", "Type another value", Action::Typed),
+    row(
+        "draft.twin",
+        &["n"],
+        &[Inbox],
+        "new or known",
+        "Make a new record, or change the one that looks the same",
+        Action::Twin,
+    ),
     row("draft.next", &["tab"], &[Inbox], "next draft", "Next draft of the capture", Action::NextField),
     row("draft.accept", &["ctrl-s", "enter"], &[Inbox], "accept", "Make the record of the marked fields", Action::Save),
     row(

@@ -148,6 +148,7 @@ pub enum Action {
     Filter,
     ClearFilter,
     Mark,
+    Twin,
     MarkAll,
     Search,
     Profile,

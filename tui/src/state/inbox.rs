@@ -12,7 +12,7 @@ use time::Date;
 
 use crate::state::input::Line;
 use crate::state::typed_value;
-use crate::words::field_label;
+use crate::words::{Names, field_label};
 
 /// The captures, and the one that is open.
 #[derive(Debug, Default)]
@@ -25,6 +25,8 @@ pub struct Inbox {
     pub is_loaded: bool,
     /// The drafts of one capture; None: the list is shown.
     pub open: Option<OpenCapture>,
+    /// The titles of the records that the drafts name, by id.
+    pub names: Names,
     /// The unit in which areas are typed.
     pub area_unit: AreaUnit,
 }
@@ -53,6 +55,21 @@ pub struct DraftChoice {
     pub left_out: BTreeSet<String>,
     /// Typed values, which come before those of the draft.
     pub typed: Fields,
+    /// Whether the record that looks the same is changed. None: the person has not said.
+    pub changes_twin: Option<bool>,
+}
+
+/// A record that the thing of a draft may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Twin {
+    /// The record.
+    pub record: (Kind, String),
+    /// Its name.
+    pub name: String,
+    /// Why it may be the same: `same_serial`, `same_barcode` or `looks_alike`.
+    pub why: String,
+    /// Whether accepting the draft changes it. The same serial number makes the same thing, unless the person says otherwise.
+    pub is_changed: bool,
 }
 
 impl DraftChoice {
@@ -121,6 +138,28 @@ impl Inbox {
             known.or_else(|| is_needed(field).then_some(&Value::Null))
         };
         resource.fields.iter().filter_map(|field| Some((field.name, value(field)?))).collect()
+    }
+
+    /// The record that the shown draft may be. None: it is a change already, or nothing looks the same.
+    pub fn twin(&self) -> Option<Twin> {
+        let draft = self.draft().filter(|draft| draft.id.is_none())?;
+        let found = draft.matches.first()?;
+        let word = |name: &str| found[name].as_str().map(str::to_owned);
+        let (kind, id, why) = (Kind::parse(&word("type")?)?, word("id")?, word("why")?);
+        let is_changed = self.choice().and_then(|choice| choice.changes_twin).unwrap_or(why == "same_serial");
+        (kind == draft.kind).then(|| Twin {
+            record: (kind, id),
+            name: word("name").unwrap_or_default(),
+            why,
+            is_changed,
+        })
+    }
+
+    /// Changes the record that looks the same in place of making a new one, or the other way round.
+    pub fn toggle_twin(&mut self) {
+        let found = self.twin().zip(self.draft().map(|draft| draft.name.clone()));
+        let (Some((twin, draft)), Some(open)) = (found, &mut self.open) else { return };
+        open.choices.entry(draft).or_default().changes_twin = Some(!twin.is_changed);
     }
 
     /// The title of the shown draft, as it is taken. None: it has none.
@@ -239,7 +278,7 @@ impl Inbox {
             draft: Some(draft.name.clone()),
             taken: taken(draft).unwrap_or_default(),
             documents: others.filter_map(|other| Some((other.name.clone(), taken(other)?))).collect(),
-            into: None,
+            into: self.twin().filter(|twin| twin.is_changed).map(|twin| twin.record),
         })
     }
 
@@ -304,6 +343,25 @@ mod tests {
         assert_eq!(inbox.acceptance().unwrap().taken.only, only, "each draft keeps what was chosen of it");
         inbox.set_captures(vec![capture("2")]);
         assert_eq!((inbox.open.is_none(), inbox.selected), (true, 0), "the open capture has ended");
+    }
+
+    #[test]
+    fn same_serial_number_changes_the_known_record() {
+        let mut known = capture("1");
+        known.drafts[1].matches =
+            vec![json!({ "type": "inventory", "id": "i1", "name": "Old drill", "why": "same_serial" })];
+        let mut inbox = Inbox::default();
+        inbox.set_captures(vec![known]);
+        inbox.open_current();
+        let record = Some((Kind::Inventory, "i1".to_owned()));
+        assert_eq!(inbox.acceptance().unwrap().into, record);
+        inbox.toggle_twin();
+        assert_eq!(inbox.acceptance().unwrap().into, None, "the person makes a new one");
+        inbox.toggle_twin();
+        assert_eq!(inbox.acceptance().unwrap().into, record);
+        inbox.captures[0].drafts[1].matches[0]["why"] = json!("looks_alike");
+        inbox.open_current();
+        assert_eq!((inbox.acceptance().unwrap().into, inbox.twin().map(|twin| twin.is_changed)), (None, Some(false)));
     }
 
     #[test]

@@ -13,10 +13,10 @@ use super::widgets::{draw_input, inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::now::Now;
-use crate::state::inbox::{Inbox, OpenCapture};
+use crate::state::inbox::{Inbox, OpenCapture, Twin};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{clean_line, fit, width};
-use crate::words::{Names, age, field_label, shown_value, singular};
+use crate::words::{age, field_label, shown_value, singular};
 
 /// The columns of the state.
 const STATE_COLUMNS: usize = 13;
@@ -95,8 +95,12 @@ fn look(capture: &Capture) -> (Sign, &'static str, Tone) {
 fn draw_open(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
     let (Some(capture), Some(draft)) = (inbox.current(), inbox.draft()) else { return };
+    let twin = inbox.twin();
     let what = match (&draft.id, draft.kind) {
         (Some(_), kind) => format!("Change of the {}", singular(kind)),
+        (None, kind) if twin.as_ref().is_some_and(|twin| twin.is_changed) => {
+            format!("Change of the {}", singular(kind))
+        }
         (None, Kind::Document) => "Document".to_owned(),
         (None, kind) => format!("New {}", singular(kind)),
     };
@@ -104,8 +108,7 @@ fn draw_open(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame:
         1 => String::new(),
         all => format!(", draft {} of {all}", open.draft + 1),
     };
-    let twin = draft.matches.first().and_then(|found| found["name"].as_str());
-    let twin = twin.map(|name| format!("; perhaps you have it: {}", clean_line(name))).unwrap_or_default();
+    let twin = twin.map(|twin| twin_words(app, &twin)).unwrap_or_default();
     let below = heading_and_rest(app, theme, frame, inner, &format!("{what} by the {}{number}{twin}", draft.source));
     let fields = inbox.fields();
     let list = Rect { height: below.height.saturating_sub(3).max(1), ..below };
@@ -120,6 +123,21 @@ fn draw_open(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame:
     let used = u16::try_from(fields.len() - top.min(fields.len())).unwrap_or(u16::MAX).min(list.height);
     let last = Rect { y: list.y + used, height: below.height - used, ..below };
     draw_below(app, inbox, open, theme, frame, last);
+}
+
+/// The record that looks the same, why, and the key for the other choice.
+fn twin_words(app: &App, twin: &Twin) -> String {
+    let why = match twin.why.as_str() {
+        "same_serial" => "same serial number",
+        "same_barcode" => "same bar code",
+        _ => "looks like it",
+    };
+    let key = app.setup.keys.key_of(Context::Inbox, Action::Twin).unwrap_or("?");
+    let name = clean_line(&twin.name);
+    match twin.is_changed {
+        true => format!(": {name} ({why}); {key} makes a new one"),
+        false => format!("; perhaps you have it: {name} ({why}); {key} changes that"),
+    }
 }
 
 /// A field of a draft: whether it is taken, its name, its value, and why.
@@ -138,7 +156,7 @@ fn field_line<'a>(
     let label_columns = LABEL_COLUMNS_MAX.min(columns / 4);
     let sign = if is_taken { Sign::Done.text(app.setup.ascii) } else { " " };
     let label = padded(app, &field_label(draft.kind, name), label_columns, false);
-    let shown = shown_value(draft.kind, name, Some(value), &Names::new(), app.units(), app.setup.ascii);
+    let shown = shown_value(draft.kind, name, Some(value), &inbox.names, app.units(), app.setup.ascii);
     let shown = padded(app, &shown, columns.saturating_sub(label_columns + why_columns + 4), false);
     let why = if why_columns > 0 { padded(app, &why(inbox, name), why_columns, false) } else { String::new() };
     let tone = if is_typed(inbox, name) || draft.confidence(name) == "certain" { Tone::Good } else { Tone::Notice };
