@@ -12,12 +12,12 @@ mod picture;
 mod plain;
 mod refusal;
 mod rows;
+mod time;
 mod turned;
 
 pub use ocr::{DETECT_FILE, DamagedModel, ModelFiles, Models, RECOGNIZE_FILE};
 pub use refusal::Refusal;
-
-use std::time::Duration;
+pub use time::HasTime;
 
 use hearth_contract::media::{MediaType, Sniffer};
 use image::ImageFormat;
@@ -29,14 +29,6 @@ use crate::reading::{Page, Reading, TextSource};
 pub const TEXT_BYTES_MAX: usize = 2 << 20;
 /// Words of a file that are read, at most (contract 22). With their places they take about 80 bytes each beside their text.
 pub const WORDS_MAX: usize = 60_000;
-
-/// Whether so much more time may be spent on a file.
-pub type HasTime<'a> = &'a dyn Fn(Duration) -> bool;
-
-/// The time for the picture of a page: it is drawn, and its codes and lines are found.
-const PAGE_TIME: Duration = Duration::from_secs(8);
-/// The time for one line of text.
-const LINE_TIME: Duration = Duration::from_secs(1);
 
 /// Reads a file. `models`: None means that they are not installed; the text of pictures is not read then.
 pub fn read(bytes: &[u8], models: Option<&Models>) -> Result<Reading, Refusal> {

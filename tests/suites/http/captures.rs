@@ -99,7 +99,7 @@ async fn run(client: &Client, path: &str, body: &Value) -> Value {
     ended(client, &location).await
 }
 
-async fn put(client: &Client, path: &str, body: &Value) -> Response {
+pub(super) async fn put(client: &Client, path: &str, body: &Value) -> Response {
     client.send(client.request(Method::PUT, path).json(body)).await
 }
 

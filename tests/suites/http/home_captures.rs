@@ -10,7 +10,7 @@ use hearth_tests::server::Server;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::captures::{PATIENCE, program_of};
+use super::captures::{PATIENCE, program_of, put};
 use super::console::sign_up;
 use super::home::{PAGE_MAX, has, hidden, lacks, make, next};
 
@@ -163,6 +163,27 @@ async fn match_is_changed_instead() {
     let record = api.get(&format!("/v1/inventory/{kettle}")).await;
     let stored = ["name", "model", "notes"].map(|name| record.data()[name].clone());
     assert_eq!(json!(stored), json!(["Kettle", "WAN28232", "blue"]));
+}
+
+#[tokio::test]
+async fn only_values_with_evidence_are_marked() {
+    let (_dir, _server, mia, api) = start().await;
+    let job = send(&mia, &[], &[("a.pdf", &file(&["Model WAN28232"], None))]).await;
+    read(&mia, &job).await;
+    let drafts = job.replace("/home/captures", "/v1/smart-add");
+    let body = json!({
+        "type": "inventory", "fields": { "name": "Washer", "make": "Bosch", "model": "WAN28232" },
+        "evidence": { "make": { "text": "Bosch", "confidence": "likely" } },
+    });
+    assert_eq!(put(&api, &format!("{drafts}/drafts/helper"), &body).await.status, 200);
+    let page = read(&mia, &job).await;
+    has(&page, &["name=\"take\" value=\"helper.make\" checked", "name=\"take\" value=\"helper.model\""]);
+    lacks(&page, &["value=\"helper.model\" checked"]);
+    // A contract is no thing: the empty item is offered, and not marked.
+    let contract = file(&["Mietvertrag", "Vertragsnummer 12", "Vertragsende 30.09.2027"], None);
+    let page = read(&mia, &send(&mia, &[], &[("b.pdf", &contract)]).await).await;
+    has(&page, &["name=\"with\" value=\"document\" checked", "name=\"with\" value=\"item\""]);
+    lacks(&page, &["name=\"with\" value=\"item\" checked"]);
 }
 
 #[tokio::test]

@@ -13,7 +13,8 @@ pub use models::{DETECT_FILE, DamagedModel, ModelFiles, Models, RECOGNIZE_FILE};
 use self::recognize::ReadLine;
 use self::strip::Strip;
 use super::refusal::Refusal;
-use super::{HasTime, LINE_TIME, rows};
+use super::rows;
+use super::time::{HasTime, LINE_TIME};
 use crate::reading::{Area, Line, Page, Turn, Word};
 
 /// Lines that decide how a picture is turned.

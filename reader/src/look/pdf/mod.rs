@@ -8,7 +8,7 @@ mod poppler;
 use super::codes;
 use super::ocr::{self, Models, ReadPage};
 use super::refusal::{PAGES_MAX, Refusal};
-use super::{HasTime, PAGE_TIME};
+use super::time::{HasTime, PAGE_TIME};
 use crate::reading::{Page, Reading, TextSource};
 
 /// A page with fewer words of its own may be a scan: its pixels are read too.

@@ -256,7 +256,7 @@ fn mark(
         None => super::words::short(&input.was),
     });
     let is_always = proposal.target.is_none() && (name == resource(proposal.kind).title || drafted.is_null());
-    let is_sure = proof.as_ref().is_none_or(|proof| !proof.is_guess) && stored.is_none();
+    let is_sure = proof.as_ref().is_some_and(|proof| !proof.is_guess) && stored.is_none();
     Mark { is_taken: (!is_always).then_some(is_sure), now, proof }
 }
 
@@ -268,7 +268,10 @@ fn want(proposals: &mut [Proposal], drafts: &[Value]) {
     };
     let is_thing = |proposal: &Proposal| proposal.kind != Kind::Document;
     let thing = proposals.iter().position(|one| is_thing(one) && has_evidence(one));
-    let thing = thing.or_else(|| proposals.iter().position(is_thing));
+    // Of a photo in which nothing was read, a person types the name of the thing. A contract or receipt is no thing.
+    let is_paper =
+        drafts.iter().any(|draft| draft["type"] == Kind::Document.as_str() && draft["fields"]["category"].is_string());
+    let thing = thing.or_else(|| proposals.iter().position(is_thing).filter(|_| !is_paper));
     let has_own = proposals.iter().any(|one| !is_thing(one) && !one.is_foreign);
     for (at, proposal) in proposals.iter_mut().enumerate() {
         proposal.is_wanted = if is_thing(proposal) { thing == Some(at) } else { !has_own || !proposal.is_foreign };
