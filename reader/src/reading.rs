@@ -32,7 +32,8 @@ pub struct Reading {
     /// The beginning of `rest`, at most [`MORE_BYTES_MAX`] bytes.
     #[serde(default)]
     pub more: String,
-    /// The file has more text than is read. What comes after the first words is left out.
+    /// Text was left out: the file has more text than is read, or there was no time for all of it. What comes after the first words is
+    /// missing.
     #[serde(default)]
     pub is_cut: bool,
 }

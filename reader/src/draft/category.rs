@@ -3,7 +3,8 @@
 use super::model::Confidence;
 use super::paper::Paper;
 use super::rows::Row;
-use super::words::papers::{PAPERS, Paperwork, Title};
+use super::words::papers::{NoPurchase, PAPERS, Paperwork};
+use super::words::vehicles::SALES;
 
 /// A word in the first rows names the paper; a word in the text may speak of another.
 const TOP_ROWS: usize = 12;
@@ -62,7 +63,7 @@ pub(super) fn sort(paper: &Paper<'_>) -> Option<Sort> {
         let paid = paper.issued.is_some();
         add(Paperwork::Receipt, TOTAL_WEIGHT + if paid { 2 } else { 0 }, 0, None);
     }
-    if paper.title == Some(Title::Offer) {
+    if paper.no_purchase == Some(NoPurchase::Offer) {
         scores.retain(|(class, ..)| *class != Paperwork::Receipt);
     }
     let best = scores.iter().max_by_key(|(class, top, body, _)| (top + body, std::cmp::Reverse(*class)))?;
@@ -79,17 +80,20 @@ fn letters(row: &Row<'_>, from: usize, to: usize) -> usize {
 
 /// Whether a paper names a sum that was paid for things.
 pub(super) fn is_purchase(paper: &Paper<'_>) -> bool {
-    paper.title.is_none() && is(paper, Paperwork::Receipt) && (paper.total.is_some() || !paper.positions.is_empty())
+    paper.no_purchase.is_none()
+        && is(paper, Paperwork::Receipt)
+        && (paper.total.is_some() || !paper.positions.is_empty())
+}
+
+/// Whether a paper tells of the sale of a vehicle. Most bills that name a vehicle are of a workshop.
+pub(super) fn is_sale_of_vehicle(paper: &Paper<'_>) -> bool {
+    let names_sale = || paper.rows.iter().take(ROWS_MAX).any(|row| !SALES.find(row).is_empty());
+    paper.no_purchase.is_none() && (is(paper, Paperwork::Contract) || is_purchase(paper) && names_sale())
 }
 
 /// Whether a paper is a policy of an insurance.
 pub(super) fn is_policy(paper: &Paper<'_>) -> bool {
     is(paper, Paperwork::Insurance)
-}
-
-/// Whether a paper is a contract.
-pub(super) fn is_contract(paper: &Paper<'_>) -> bool {
-    is(paper, Paperwork::Contract)
 }
 
 fn is(paper: &Paper<'_>, expected: Paperwork) -> bool {

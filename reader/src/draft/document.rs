@@ -12,7 +12,7 @@ use super::paper::Paper;
 use super::serial::code_evidence;
 use super::total::Total;
 use super::warranty::End;
-use super::words::papers::Paperwork;
+use super::words::papers::{NoPurchase, Paperwork};
 
 /// The most letters of a title (contract 3).
 const TITLE_MAX: usize = 200;
@@ -97,8 +97,7 @@ pub(super) fn total_evidence(files: &[FileReading], paper: &Paper<'_>, total: &T
     }
 }
 
-/// Sets a sum. A negative one is a refund, which no field of sums can hold: a note says it. A sum in another currency than the
-/// home's is no sum of the home: its number is a guess, and a note names the currency.
+/// Sets a sum of the text. A negative one is a refund.
 pub(super) fn put_sum(
     draft: &mut Builder,
     field: &str,
@@ -107,21 +106,28 @@ pub(super) fn put_sum(
     paper: &Paper<'_>,
     known: &Known,
 ) {
-    if cents < 0 {
-        draft.put("notes", format!("Refund of {}.", money(-cents)), evidence);
-        return;
-    }
     let foreign = match (paper.currency, known.currency.as_deref()) {
         (Some(found), Some(home)) if !found.allows(home) => Some(found.name()),
         _ => None,
     };
-    match foreign {
-        Some(code) => {
-            draft.put("notes", format!("The sum is {} {code}.", money(cents)), evidence.clone());
-            draft.put(field, money(cents), Evidence { confidence: Confidence::Guess, ..evidence });
-        }
-        None => draft.put(field, money(cents), evidence),
+    put_money(draft, field, (&*money(cents.abs()), foreign.as_deref()), cents < 0, evidence);
+}
+
+/// Sets a sum, given with its currency where that is not the home's. No field of sums can hold a refund: a note says it. A sum in
+/// another currency is no sum of the home: its number is a guess, and a note names the currency.
+fn put_money(draft: &mut Builder, field: &str, sum: (&str, Option<&str>), is_refund: bool, evidence: Evidence) {
+    let (number, foreign) = sum;
+    let currency = foreign.map(|code| format!(" {code}")).unwrap_or_default();
+    if is_refund {
+        draft.put("notes", format!("Refund of {number}{currency}."), evidence);
+        return;
     }
+    let mut evidence = evidence;
+    if foreign.is_some() {
+        draft.put("notes", format!("The sum is {number}{currency}."), evidence.clone());
+        evidence.confidence = Confidence::Guess;
+    }
+    draft.put(field, number, evidence);
 }
 
 /// The fields of an electronic invoice are exact.
@@ -138,19 +144,10 @@ fn put_invoice(draft: &mut Builder, file: &FileReading, known: &Known) {
     let Some((text, sum)) = invoice.total.as_deref().and_then(|text| Some((text, normalize_money(text)?))) else {
         return;
     };
-    if invoice.is_credit {
-        draft.put("notes", format!("Refund of {sum}."), exact(text));
-        return;
-    }
-    let foreign =
-        invoice.currency.as_deref().filter(|code| known.currency.as_deref().is_some_and(|home| home != *code));
-    match foreign.and_then(currency::normalize) {
-        Some(code) => {
-            draft.put("notes", format!("The sum is {sum} {code}."), exact(text));
-            draft.put("amount", sum, Evidence { confidence: Confidence::Guess, ..exact(text) });
-        }
-        None => draft.put("amount", sum, exact(text)),
-    }
+    let home = known.currency.as_deref();
+    let foreign = invoice.currency.as_deref().filter(|code| home.is_some_and(|home| home != *code));
+    let foreign = foreign.and_then(currency::normalize);
+    put_money(draft, "amount", (&*sum, foreign.as_deref()), invoice.is_credit, exact(text));
 }
 
 /// What a code on the paper states.
@@ -167,11 +164,9 @@ fn put_bill(draft: &mut Builder, files: &[FileReading], number: usize, paper: &P
     let home = known.currency.as_ref();
     if let Some(sum) = bill.cents.filter(|cents| *cents > 0) {
         let foreign = bill.currency.as_ref().filter(|code| home.is_some_and(|home| home != *code));
-        if let Some(code) = foreign {
-            draft.put("notes", format!("The sum is {} {code}.", money(sum)), exact(Confidence::Certain));
-        }
-        let confidence = if foreign.is_some() { Confidence::Guess } else { Confidence::Certain };
-        draft.put("amount", money(sum), exact(confidence));
+        let is_refund = paper.no_purchase == Some(NoPurchase::Credit);
+        let sum = (&*money(sum), foreign.map(String::as_str));
+        put_money(draft, "amount", sum, is_refund, exact(Confidence::Certain));
     }
 }
 

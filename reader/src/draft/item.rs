@@ -158,10 +158,9 @@ fn put_purchases(draft: &mut Builder, capture: &Capture<'_, '_>, kind: Kind, wor
     let own: Vec<&str> = ["make", "model"].iter().filter_map(|field| draft.text(field)).collect();
     let words = format!("{words} {}", own.join(" "));
     for (number, paper) in capture.papers.iter().enumerate() {
-        let invoice = paper.title.is_none() && capture.files[number].reading.invoice.is_some();
-        // Most bills that name a vehicle are of a workshop or an insurance. The vehicle itself has a contract of sale.
+        let invoice = paper.no_purchase.is_none() && capture.files[number].reading.invoice.is_some();
         let is_bought = match kind {
-            Kind::Vehicle => super::category::is_contract(paper),
+            Kind::Vehicle => super::category::is_sale_of_vehicle(paper),
             _ => invoice || super::category::is_purchase(paper),
         };
         if is_bought {

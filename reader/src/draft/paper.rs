@@ -14,7 +14,8 @@ use super::sums::{Sums, sums};
 use super::total::{Total, total};
 use super::vendor::{Vendor, vendor};
 use super::words::currencies::{Currency, whole_word};
-use super::words::papers::{TITLES, Title};
+use super::words::money::Money;
+use super::words::papers::{NO_PURCHASES, NoPurchase, PAPERS, Paperwork};
 
 /// The rows at the top of a paper in which its title stands.
 const TITLE_ROWS: usize = 6;
@@ -37,8 +38,8 @@ pub(super) struct Paper<'r> {
     pub(super) currency: Option<Currency>,
     /// What a code on it states.
     pub(super) bill: Option<Bill>,
-    /// Whether it gives money back, or only offers something. None: neither.
-    pub(super) title: Option<Title>,
+    /// Why it tells of no purchase, although it has the words of a receipt. None: it may tell of one.
+    pub(super) no_purchase: Option<NoPurchase>,
 }
 
 impl<'r> Paper<'r> {
@@ -61,24 +62,37 @@ impl<'r> Paper<'r> {
             // Two sources agree: the code and the text.
             total.confidence = Confidence::Certain;
         }
-        if total.as_ref().is_some_and(|total| total.sum.amount.cents == prices.iter().sum::<i64>()) {
+        let all = prices.iter().sum::<i64>();
+        let is_all = |cents: i64| cents == all;
+        let is_net = sums.with(&[Money::Net, Money::Subtotal]).any(|sum| is_all(sum.amount.cents));
+        // The prices add up: each is the price of all pieces of its position.
+        if is_net || total.as_ref().is_some_and(|total| is_all(total.sum.amount.cents)) {
             positions.iter_mut().for_each(Position::divide);
         }
-        let title = title(&rows, &sums, file);
-        if let Some(total) = total.as_mut().filter(|_| title == Some(Title::Credit)) {
+        let no_purchase = no_purchase(&rows, &sums, file);
+        if let Some(total) = total.as_mut().filter(|_| no_purchase == Some(NoPurchase::Credit)) {
             total.sum.amount.cents = -total.sum.amount.cents.abs();
         }
-        Paper { issued, total, vendor: vendor(&rows), dates, positions, currency, rows, bill, title }
+        Paper { issued, total, vendor: vendor(&rows), dates, positions, currency, rows, bill, no_purchase }
     }
 }
 
-/// What the title says: a row without a price that begins with such words.
-fn title(rows: &[Row<'_>], sums: &Sums, file: &FileReading) -> Option<Title> {
+/// Why the paper tells of no purchase: a row without a price begins with such words. A receipt may name the offer that it follows.
+fn no_purchase(rows: &[Row<'_>], sums: &Sums, file: &FileReading) -> Option<NoPurchase> {
     if file.reading.invoice.as_ref().is_some_and(|invoice| invoice.is_credit) {
-        return Some(Title::Credit);
+        return Some(NoPurchase::Credit);
     }
-    let top = rows.iter().take(TITLE_ROWS).enumerate().filter(|(at, _)| sums.decimals(*at).next().is_none());
-    top.filter_map(|(_, row)| TITLES.find(row).into_iter().find(|hit| hit.from == 0)).map(|hit| hit.class).next()
+    let top = rows.iter().take(TITLE_ROWS).enumerate();
+    let titles: Vec<&Row<'_>> = top.filter(|(at, _)| sums.decimals(*at).next().is_none()).map(|(_, row)| row).collect();
+    let begins = |row: &Row<'_>| NO_PURCHASES.find(row).into_iter().find(|hit| hit.from == 0).map(|hit| hit.class);
+    let is_receipt = |row: &Row<'_>| {
+        begins(row).is_none() && PAPERS.find(row).iter().any(|hit| hit.from == 0 && hit.class == Paperwork::Receipt)
+    };
+    let found: Vec<NoPurchase> = titles.iter().filter_map(|row| begins(row)).collect();
+    if found.contains(&NoPurchase::Credit) {
+        return Some(NoPurchase::Credit);
+    }
+    found.first().copied().filter(|_| !titles.iter().any(|row| is_receipt(row)))
 }
 
 /// The days that the file states exactly: in its electronic invoice, or by the camera.

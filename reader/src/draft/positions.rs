@@ -25,22 +25,22 @@ pub(super) struct Position {
     pub(super) row: usize,
     /// The price of all pieces.
     pub(super) price: Amount,
-    /// The price of one piece, in hundredths.
+    /// The price of one piece, in hundredths. Before [`Position::divide`]: the printed price, where only one price stands there.
     pub(super) unit_cents: i64,
-    /// How many pieces, when only their price together stands there: `2 x Lamp 40.00`.
+    /// How many pieces, where only one price stands beside the number: `2 x Lamp 40.00`. It may be the price of one or of all.
     pub(super) count: Option<i64>,
 }
 
 impl Position {
-    /// Takes the price as that of all pieces.
+    /// Takes the printed price as the price of all pieces.
     pub(super) fn divide(&mut self) {
         if let Some(count) = self.count.filter(|count| self.price.cents % count == 0) {
             self.unit_cents = self.price.cents / count;
         }
     }
 
-    /// Whether the price of one piece is printed.
-    pub(super) fn is_unit_printed(&self) -> bool {
+    /// True when the price of one piece is certain: one piece, or its price is printed.
+    pub(super) fn is_unit_certain(&self) -> bool {
         self.count.is_none()
     }
 }

@@ -84,7 +84,7 @@ fn put_day_and_shop(draft: &mut Builder, files: &[FileReading], paper: &Paper<'_
 
 /// The total of a paper that adds the tax to its only position.
 fn with_tax<'p>(paper: &'p Paper<'_>, position: &Position) -> Option<&'p Total> {
-    let only = paper.positions.len() == 1 && position.unit_cents == position.price.cents;
+    let only = paper.positions.len() == 1 && position.is_unit_certain() && position.unit_cents == position.price.cents;
     let net = format!("{} + ", money(position.unit_cents));
     let total = paper.total.as_ref().filter(|total| only && total.sum.amount.cents > position.unit_cents)?;
     total.equation.as_ref().is_some_and(|equation| equation.starts_with(&net)).then_some(total)
@@ -115,7 +115,7 @@ fn price_evidence(files: &[FileReading], paper: &Paper<'_>, position: &Position)
     let price = position.price;
     let whole = paper.total.as_ref().filter(|total| total.sum.amount.cents == position.unit_cents);
     let confidence = match whole {
-        _ if !position.is_unit_printed() => Confidence::Guess,
+        _ if !position.is_unit_certain() => Confidence::Guess,
         Some(total) => total.confidence,
         None if paper.positions.iter().filter(|other| other.unit_cents > 0).count() == 1 => Confidence::Likely,
         None => Confidence::Guess,

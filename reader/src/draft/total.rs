@@ -189,14 +189,15 @@ fn fits_payment(best: &Candidate, paid: &[i64]) -> bool {
     paid.is_empty() || paid.contains(&best.sum.amount.cents) || kinds.len() >= 2
 }
 
-/// Whether another candidate makes the best one doubtful: both are paid, or the other stands below it with a label as good and is no
-/// part.
+/// Whether another candidate makes the best one doubtful: it is paid as well; or it stands below the best one, has a label as good, and
+/// is no part of it.
 fn contradicts(best: &Candidate, other: &Candidate) -> bool {
     let later = other.sum.row > best.sum.row && rank(&other.sum) >= rank(&best.sum);
     if best.is_paid() || other.is_paid() {
-        // A deposit may be paid by card too.
-        let deposit = best.best() == Some(Proof::Paid) && best.proofs.len() == 1 && later && !other.part;
-        return other.is_paid() && best.best() <= other.best() || deposit;
+        let is_as_well_paid = other.is_paid() && best.best() <= other.best();
+        // The card may have paid a deposit, and the total stands below.
+        let is_deposit = best.best() == Some(Proof::Paid) && best.proofs.len() == 1 && later && !other.part;
+        return is_as_well_paid || is_deposit;
     }
     let proved = other.best() >= best.best() && best.best() < Some(Proof::Rounding);
     !other.part && (later || proved)

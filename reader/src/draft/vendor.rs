@@ -149,10 +149,10 @@ fn is_name(row: &Row<'_>) -> bool {
     letters(row) >= 3 && letters(row) > digits && !priced && !is_label && !is_street(row)
 }
 
-/// A street with the number of a house: `Marktstr. 8`.
+/// A street with the number of a house behind it, as German and Dutch papers write it: `Marktstr. 8`.
 fn is_street(row: &Row<'_>) -> bool {
     let ends = ["str", "strasse", "platz", "weg", "allee", "gasse", "straat", "laan", "plein"];
-    let is_name = |word: &str| ends.iter().any(|end| word.trim_end_matches(['.', ',']).ends_with(end));
+    let is_street_name = |word: &str| ends.iter().any(|end| word.trim_end_matches(['.', ',']).ends_with(end));
     let is_number = |word: &str| word.starts_with(|letter: char| letter.is_ascii_digit());
-    (1..row.words.len()).any(|at| is_name(row.word(at - 1)) && is_number(row.word(at)))
+    (1..row.words.len()).any(|at| is_street_name(row.word(at - 1)) && is_number(row.word(at)))
 }

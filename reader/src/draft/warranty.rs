@@ -8,7 +8,7 @@ use super::build::day_text;
 use super::model::{Confidence, Evidence, FileReading, Source};
 use super::paper::Paper;
 use super::rows::Row;
-use super::words::terms::{TERMS, Term, UNITS, number};
+use super::words::terms::{CONDITIONS, TERMS, Term, UNITS, number};
 
 /// The rows that are read for a term.
 const ROWS_MAX: usize = 2_000;
@@ -55,12 +55,7 @@ pub(super) fn end(
     let own = paper.dates.start().or_else(|| paper.issued.clone());
     let own = own.map(|day| (day.date, day.confidence, day.rivals.is_empty()));
     let start = bought.map(|(day, evidence)| (day, evidence.confidence, evidence.rivals.is_empty())).or(own);
-    let computed = period.zip(start).and_then(|(period, start)| {
-        let day = later(start.0, period.months)?;
-        // A contract of twelve months from 1 April ends on 31 March. Of warranties, shops count the same day.
-        let is_contract = !period.warranty && bought.is_none() && paper.dates.start().is_some();
-        Some((period, start, if is_contract { day.previous_day()? } else { day }))
-    });
+    let computed = period.zip(start).and_then(|(period, start)| Some((period, start, later(start.0, period.months)?)));
     let holds = |row: usize| rows.get(row).is_none_or(|row| !is_conditional(row));
     let stated =
         paper.dates.until(holds).filter(|stated| !receipt || rows.get(stated.place.row).is_some_and(of_warranty));
@@ -80,6 +75,9 @@ pub(super) fn end(
             })
         }
         (None, Some((period, (start, sure, clear), day))) => {
+            // A contract of twelve months from 1 April ends on 31 March. Of a warranty, shops count the same day.
+            let is_contract = !period.warranty && bought.is_none() && paper.dates.start().is_some();
+            let day = if is_contract { day.previous_day()? } else { day };
             let text = format!("{} + {} months = {}", day_text(start), period.months, day_text(day));
             let confidence = if clear { sure.min(Confidence::Likely) } else { Confidence::Guess };
             let evidence = rows[period.row].evidence(files, period.from, period.to, confidence);
@@ -114,7 +112,7 @@ fn period(row: &Row<'_>, at: usize) -> Option<Period> {
 
 /// Whether a term or date of the row holds only for some parts, or under a condition.
 fn is_conditional(row: &Row<'_>) -> bool {
-    TERMS.find(row).iter().any(|hit| hit.class == Term::Condition)
+    !CONDITIONS.find(row).is_empty()
 }
 
 /// The same day some months later, or the last day of the month when it has no such day.

@@ -11,7 +11,7 @@ pub(super) const XML_BYTES_MAX: usize = 2 << 20;
 /// Positions that are kept, at most.
 const POSITIONS_MAX: usize = 200;
 /// The types of credit notes (EN 16931, code list UNTDID 1001).
-const CREDIT_CODES: [&str; 8] = ["81", "83", "261", "296", "308", "381", "396", "532"];
+const CREDIT_CODES: [&str; 11] = ["81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"];
 /// The number of the list of GTINs, as invoices name it.
 const GTIN_LIST: &str = "0160";
 

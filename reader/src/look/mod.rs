@@ -102,8 +102,8 @@ fn read_picture(
 }
 
 fn recognized(ReadPage { page, is_whole }: ReadPage) -> (Page, TextSource, bool) {
-    let source = if page.lines.is_empty() { TextSource::None } else { TextSource::Recognized };
-    (page, source, !is_whole)
+    let has_no_text = page.lines.is_empty() && is_whole;
+    (page, if has_no_text { TextSource::None } else { TextSource::Recognized }, !is_whole)
 }
 
 fn read_text(bytes: &[u8]) -> Result<Reading, Refusal> {

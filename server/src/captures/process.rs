@@ -28,7 +28,7 @@ const SENTENCE_MAX: usize = 300;
 /// The priority of the program: below the server and below what people do on the machine.
 const NICE: i32 = 15;
 
-/// Time for the end of a reading that is cut off: a page may be on its way.
+/// Time that is left for the page at work, and for writing the reading.
 const WRITE_TIME: Duration = Duration::from_secs(10);
 
 /// How a reading ended.
@@ -150,7 +150,7 @@ fn outcome(bytes: Vec<u8>, status: ExitStatus) -> End {
             }
             Some(Signal::KILL | Signal::XCPU) => {
                 let message =
-                    "The file could not be read: reading took too much processor time. Send fewer or smaller pages.";
+                    "The file could not be read: reading took too much time or memory. Send fewer or smaller pages.";
                 failed(FailureCode::TimeUp, message.to_owned())
             }
             _ => unreadable("the program that reads files ended early. Send another picture of it."),

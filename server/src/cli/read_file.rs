@@ -92,7 +92,7 @@ fn read(args: &ReadFile) -> Result<Reading, String> {
 /// The processor time of this process.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::from_secs(time.tv_sec.unsigned_abs())
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Starts this program again in the same process, with the same arguments and input. Returns the reason when that fails.

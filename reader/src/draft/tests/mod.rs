@@ -1,11 +1,11 @@
 //! Tests of drafts on texts of real layouts. A text becomes a reading whose words stand where the letters stand.
 
+mod misleading;
 mod noise;
 mod papers;
 mod plates;
 mod receipts;
 mod speed;
-mod traps;
 
 use serde_json::Value;
 

@@ -71,9 +71,9 @@ impl Paperwork {
     }
 }
 
-/// A paper with the words of a receipt that is none.
+/// Why a paper with the words of a receipt tells of no purchase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::draft) enum Title {
+pub(in crate::draft) enum NoPurchase {
     /// The seller pays the sum back.
     Credit,
     /// Nothing has been bought yet.
@@ -81,15 +81,15 @@ pub(in crate::draft) enum Title {
 }
 
 /// The titles of such papers in all languages.
-pub(in crate::draft) static TITLES: LazyLock<Phrases<Title>> = LazyLock::new(|| {
+pub(in crate::draft) static NO_PURCHASES: LazyLock<Phrases<NoPurchase>> = LazyLock::new(|| {
     Phrases::whole(&[
         (
-            Title::Credit,
+            NoPurchase::Credit,
             "credit note|credit memo|refund receipt|gutschrift|rechnungskorrektur|stornorechnung|avoir|facture d avoir|note de credit|nota de credito|factura rectificativa\
             |creditnota|creditfactuur|nota di credito",
         ),
         (
-            Title::Offer,
+            NoPurchase::Offer,
             "quote|quotation|estimate|pro forma|proforma|pro forma invoice|proforma invoice|angebot|kostenvoranschlag|proformarechnung|devis|presupuesto|factura proforma\
             |offerte|preventivo|fattura proforma",
         ),

@@ -11,8 +11,6 @@ pub(in crate::draft) enum Term {
     Warranty,
     /// A contract or policy.
     Contract,
-    /// A condition, an offer, or a part of the thing: its term is none of the paper.
-    Condition,
 }
 
 /// Words that a term belongs to.
@@ -28,12 +26,16 @@ pub(in crate::draft) static TERMS: LazyLock<Phrases<Term>> = LazyLock::new(|| {
             "term of contract|contract term|minimum term|initial term|contract period|policy term|policy period|term|mindestlaufzeit|laufzeit|mindestvertragslaufzeit|vertragslaufzeit|vertragsdauer\
             |duree|duree du contrat|duree d engagement|engagement|duracion|duracion del contrato|permanencia|plazo|looptijd|contractduur|contracttermijn|durata|durata del contratto|valid for|gultig fur|valable|valido por|geldig",
         ),
-        (
-            Term::Condition,
-            "optional|not purchased|register|registered|registration|to extend|extend the warranty|battery|batteries|nicht abgeschlossen|registriert|registrierung|verlangern|verlangert sich|akku|akkus|batterie|batterien\
-            |en option|enregistrement|batteria|bateria|batterij|registrieren",
-        ),
     ])
+});
+
+/// Words of a condition, an offer, or a part of the thing: a term beside them is no term of the paper.
+pub(in crate::draft) static CONDITIONS: LazyLock<Phrases<()>> = LazyLock::new(|| {
+    Phrases::whole(&[(
+        (),
+        "optional|not purchased|nicht abgeschlossen|en option|register within|register your|registered within|if registered|bei registrierung|registriert\
+        |to extend|extend the warranty|verlangern|battery|batteries|akku|akkus|batterie|batterien|batteria|bateria|batterij",
+    )])
 });
 
 /// Units of time, each with its months.

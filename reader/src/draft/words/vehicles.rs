@@ -27,6 +27,16 @@ pub(in crate::draft) enum Vehicle {
     Other,
 }
 
+/// Words that only a bill of the sale of a vehicle has.
+pub(in crate::draft) static SALES: LazyLock<Phrases<()>> = LazyLock::new(|| {
+    Phrases::whole(&[(
+        (),
+        "new vehicle|used vehicle|new car|used car|pre owned vehicle|vehicle price|neuwagen|neufahrzeug|gebrauchtwagen|gebrauchtfahrzeug|vorfuhrwagen|fahrzeugpreis\
+        |vehicule neuf|vehicule d occasion|voiture d occasion|prix du vehicule|vehiculo nuevo|vehiculo usado|coche usado|nieuwe auto|tweedehands auto|prijs van de auto\
+        |auto nuova|auto usata|veicolo nuovo|veicolo usato",
+    )])
+});
+
 /// The labels of all languages.
 pub(in crate::draft) static VEHICLES: LazyLock<Phrases<Vehicle>> = LazyLock::new(|| {
     Phrases::new(&[

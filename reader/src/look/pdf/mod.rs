@@ -16,7 +16,8 @@ const WORDS_MIN: usize = 5;
 /// Codes are searched on the first pages. A page takes about a second.
 const PAGES_WITH_CODES: usize = 2;
 
-/// Reads a PDF. Pixels are read while there is time, and those of the first page always.
+/// Reads a PDF. The pixels of the first page are always looked at, those of others while there is time. Lines in pixels are read while
+/// there is time.
 pub(super) fn read(pdf: &[u8], models: Option<&Models>, has_time: HasTime<'_>) -> Result<Reading, Refusal> {
     let pages = places::pages(&poppler::places(pdf)?)?;
     if pages.is_empty() {

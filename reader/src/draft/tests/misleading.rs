@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{draft, field, file, sure};
+use super::{draft, draft_of, field, file, sure};
 use crate::draft::{Draft, Known, smart_add};
-use crate::reading::Invoice;
+use crate::reading::{Area, Code, CodeFormat, Invoice};
 
 /// The draft of one kind. None: there is no such draft.
 fn draft_if_any(text: &str, kind: &str) -> Option<Draft> {
@@ -82,6 +82,56 @@ fn price_of_several_pieces_is_price_of_one() {
     let item = draft(text, "inventory");
     assert_eq!((field(&item, "purchase_price"), sure(&item, "purchase_price")), ("20.00", "guess"));
     assert!(item.evidence["purchase_price"].rivals.contains(&json!("40.00")));
+}
+
+#[test]
+fn net_price_of_several_pieces_is_price_of_one() {
+    let text = "Lampenwelt GmbH\n20.01.2026\n2 x Tischlampe  40,00\nNetto  40,00\nMwSt 19%  7,60\nGesamt  47,60";
+    let item = draft(text, "inventory");
+    assert_eq!((field(&item, "purchase_price"), sure(&item, "purchase_price")), ("20.00", "guess"));
+}
+
+#[test]
+fn refund_names_a_foreign_currency() {
+    let known = Known { currency: Some("EUR".to_owned()), ..Known::default() };
+    let mut papers = [
+        file("file", "CREDIT NOTE\nAjax Tools Ltd\n3 April 2026\nTotal USD 120.00"),
+        file("file", "Credit note\nTotal 120.00"),
+    ];
+    papers[1].reading.invoice = Some(Invoice {
+        total: Some("120.00".into()),
+        currency: Some("USD".into()),
+        is_credit: true,
+        ..Invoice::default()
+    });
+    for paper in papers {
+        let drafts = smart_add(&[paper], &known);
+        let document = drafts.iter().find(|draft| draft.kind == "document").expect("a document");
+        assert_eq!((field(document, "notes"), field(document, "amount")), ("Refund of 120.00 USD.", "-"));
+    }
+}
+
+#[test]
+fn bill_code_of_a_credit_note_is_refund() {
+    let mut paper = file("file", "Nota de crédito\nLoja Lda\nTotal  123,00");
+    let text = "A:500000000*B:999999990*C:PT*D:NC*E:N*F:20260403*G:NC 1/1*H:0*I1:PT*I7:100.00*I8:23.00*N:23.00*O:123.00*Q:abcd*R:1";
+    paper.reading.codes.push(Code {
+        format: CodeFormat::Qr,
+        text: text.to_owned(),
+        page: 0,
+        area: Area::default(),
+        proved: true,
+    });
+    let document = draft_of(paper, "document");
+    assert_eq!((field(&document, "notes"), field(&document, "amount")), ("Refund of 123.00.", "-"));
+}
+
+#[test]
+fn reference_to_an_offer_leaves_an_invoice() {
+    let text = "Malerbetrieb Krüger GmbH\nAngebot Nr. A-3312\nRechnung Nr. 88\nDatum 03.03.2026\nFarbeimer  20,00\nSumme  20,00\nBar  20,00";
+    let document = draft(text, "document");
+    assert_eq!((field(&document, "category"), field(&document, "amount")), ("receipt", "20.00"));
+    assert_eq!(field(&draft(text, "inventory"), "purchase_price"), "20.00");
 }
 
 #[test]
@@ -176,6 +226,12 @@ fn term_under_a_condition_is_no_end() {
         ),
         ("Wartungsvertrag\nVertragsbeginn: 01.04.2025\nLaufzeit: 24 Monate", "2027-03-31"),
         (
+            "Wartungsvertrag\nVertragsbeginn: 01.04.2025\nLaufzeit: 24 Monate, verlängert sich um 12 Monate",
+            "2027-03-31",
+        ),
+        ("Garantiekarte\nKaufdatum: 03.02.2026\nAkkuschrauber: 3 Jahre Garantie", "2029-02-03"),
+        ("Certificate of insurance\nRegistration AB12 CDE, valid until 31 March 2027", "2027-03-31"),
+        (
             "Kfz-Versicherung\nHUK-COBURG\nVersicherungsbeginn 01.01.2026\nErste Prämie fällig bis 15.01.2026\nVertrag läuft bis 31.12.2026",
             "2026-12-31",
         ),
@@ -201,8 +257,19 @@ fn offer_is_no_receipt() {
 }
 
 #[test]
-fn workshop_bill_is_no_purchase_of_the_vehicle() {
+fn only_a_bill_that_names_the_sale_is_purchase_of_the_vehicle() {
     let text = "Autohaus Stern GmbH\nWerkstattrechnung\nRechnungsdatum 12.12.2025\nFIN: WVWZZZ1KZ6W123456\nInspektion  289,00\nGesamtbetrag  289,00 EUR";
     let vehicle = draft(text, "vehicle");
     assert_eq!((field(&vehicle, "purchase_date"), field(&vehicle, "purchase_price")), ("-", "-"));
+    let text = "Autohaus Stern GmbH\nRechnung\nRechnungsdatum 12.12.2025\nNeuwagen VW Golf\nFIN: WVWZZZ1KZ6W123456\nGesamtbetrag  28.900,00 EUR";
+    let vehicle = draft(text, "vehicle");
+    assert_eq!((field(&vehicle, "purchase_date"), field(&vehicle, "purchase_price")), ("2025-12-12", "28900.00"));
+}
+
+#[test]
+fn contract_agrees_with_its_last_day_or_the_day_after() {
+    for (stated, how) in [("31.03.2027", "certain"), ("01.04.2027", "certain"), ("30.03.2027", "likely")] {
+        let text = format!("Wartungsvertrag\nVertragsbeginn: 01.04.2025\nLaufzeit: 24 Monate\nVertragsende: {stated}");
+        assert_eq!(sure(&draft(&text, "document"), "expires_on"), how, "{stated}");
+    }
 }
