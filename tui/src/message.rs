@@ -13,6 +13,7 @@ use time::Date;
 use crate::keys;
 use crate::state::detail::FullRecord;
 use crate::state::import_file::{ImportDraft, ImportFault, ImportPreview, ImportRequest};
+use crate::state::inbox::KnownRecords;
 use crate::state::session::Session;
 use crate::words::Names;
 
@@ -162,8 +163,8 @@ pub enum Answer {
     Counts(Vec<(Kind, usize)>),
     /// The open edits, and the names of records in their values.
     Edits(Result<(Vec<Edit>, Names), String>),
-    /// All captures, the newest first, and the titles of the records that their drafts name.
-    Captures(Result<(Vec<Capture>, Names), String>),
+    /// All captures, the newest first, and what is known of the records that their drafts name.
+    Captures(Result<(Vec<Capture>, KnownRecords), String>),
     /// Progress of a long write: a verb such as `Deleting`, the records done, the records in total.
     Progress(&'static str, usize, usize),
     /// The end of a write: the id of the record, or the reason of the refusal as a sentence.

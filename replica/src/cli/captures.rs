@@ -308,12 +308,12 @@ impl Accept {
                     .hint(format!("hearth-replica captures {}", capture.id)));
             }
         }
-        let twin = draft.and_then(same_serial).filter(|_| into.is_none() && !self.new);
-        if let Some((id, name)) = twin {
+        let known = draft.and_then(same_serial).filter(|_| into.is_none() && !self.new);
+        if let Some((id, name)) = known {
             let name = text::one_line(&name);
             return Err(Failure::new(
                 Exit::Usage,
-                format!("{name} has the same serial number; a new record would double it"),
+                format!("{name} has the same serial number; accepting would make a second record"),
             )
             .hint(format!("hearth-replica accept {} --into {id}, or accept {0} --new", capture.id)));
         }

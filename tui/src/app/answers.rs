@@ -77,7 +77,7 @@ impl App {
             }
             Answer::Edits(edits) => edits.map(|(edits, names)| self.take_edits(edits, names)),
             Answer::Conflicts(conflicts) => conflicts.map(|(conflicts, names)| self.take_conflicts(conflicts, names)),
-            Answer::Captures(captures) => captures.map(|(captures, names)| self.take_captures(captures, names)),
+            Answer::Captures(captures) => captures.map(|(captures, known)| self.take_captures(captures, known)),
             Answer::Log(log) => log.map(|log| {
                 self.log = log;
                 Vec::new()

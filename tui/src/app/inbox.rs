@@ -10,8 +10,7 @@ use crate::layout::Layout;
 use crate::message::{Effect, Write};
 use crate::now::Now;
 use crate::state::confirm::{Confirm, Then};
-use crate::state::inbox::Inbox;
-use crate::words::Names;
+use crate::state::inbox::{Inbox, KnownRecords};
 use crate::words::glyphs::Tone;
 
 impl App {
@@ -30,7 +29,7 @@ impl App {
             Action::Open => inbox.open.is_none() && inbox.current().is_some(),
             Action::OpenFile | Action::Discard => inbox.current().is_some(),
             Action::Mark | Action::Save | Action::Typed => inbox.open.is_some(),
-            Action::Twin => inbox.twin().is_some(),
+            Action::NewOrKnown => inbox.same_record().is_some(),
             Action::Retry => inbox.current().is_some_and(|found| found.state == CaptureState::Failed),
             Action::NextField => inbox.open.is_some() && inbox.current().is_some_and(|found| found.drafts.len() > 1),
             _ => true,
@@ -45,11 +44,11 @@ impl App {
     }
 
     /// Takes the captures that were read. Ended ones are not shown.
-    pub(super) fn take_captures(&mut self, mut captures: Vec<Capture>, names: Names) -> Vec<Effect> {
+    pub(super) fn take_captures(&mut self, mut captures: Vec<Capture>, known: KnownRecords) -> Vec<Effect> {
         captures.retain(|capture| capture.state.is_open() || capture.state == CaptureState::Failed);
         if let Some(Layer::Inbox(inbox)) = self.layers.last_mut() {
+            inbox.known = known;
             inbox.set_captures(captures);
-            inbox.names = names;
         }
         Vec::new()
     }
@@ -73,7 +72,7 @@ impl App {
             },
             Action::NextField => inbox.next_draft(),
             Action::Mark => inbox.toggle_field(),
-            Action::Twin => inbox.toggle_twin(),
+            Action::NewOrKnown => inbox.toggle_same(),
             // In the list the same key opens the drafts: nobody accepts what was not shown.
             Action::Save if inbox.open.is_none() => return self.act_in_inbox(now, Action::Open),
             Action::Save => {

@@ -6,8 +6,8 @@ use time::Date;
 
 use super::context::EdgeContext;
 use super::queries::{
-    assignees, best_subject, captures_with_names, conflicts_with_names, edits_with_names, full_record, matching_titles,
-    record_counts,
+    assignees, best_subject, captures_with_records, conflicts_with_names, edits_with_names, full_record,
+    matching_titles, record_counts,
 };
 use super::undo::UndoHistory;
 use super::writes::{WriteOutcome, error_sentence, record_of_settled_edit, run_decision, write_many, write_record};
@@ -54,7 +54,7 @@ pub(crate) fn run_effect(
         Effect::Counts => Answer::Counts(record_counts(replica)),
         Effect::Edits => Answer::Edits(with_text(replica, edits_with_names(replica))),
         Effect::Conflicts => Answer::Conflicts(with_text(replica, conflicts_with_names(replica))),
-        Effect::Captures => Answer::Captures(with_text(replica, captures_with_names(replica))),
+        Effect::Captures => Answer::Captures(with_text(replica, captures_with_records(replica))),
         Effect::Log => Answer::Log(with_text(replica, replica.log(LOG_MAX))),
         Effect::RowPosition(ticket, query, id) => place(replica, ticket, query, id),
         Effect::All(query) => all_titles(replica, query),

@@ -1,13 +1,16 @@
 //! Queries that need several reads of the replica: a full record, titles of referenced records, titles that match some
 //! letters. Must not write.
 
+use std::collections::BTreeMap;
+
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECTS};
-use hearth_replica::{Capture, Conflict, Edit, Replica, RowQuery, Sort, StoreError};
+use hearth_replica::{Capture, CaptureState, Conflict, Edit, Replica, RowQuery, Sort, StoreError};
 use serde_json::Value;
 
 use crate::parse::matching::{Query, rank_matches};
 use crate::state::detail::{CHANGES_MAX, FullRecord, RELATED_MAX};
+use crate::state::inbox::KnownRecords;
 use crate::words::Names;
 
 /// The most titles that a field offers.
@@ -64,13 +67,24 @@ pub(super) fn conflicts_with_names(replica: &Replica) -> Result<(Vec<Conflict>, 
     Ok((conflicts, names))
 }
 
-/// The captures, and titles of the records in the values of their drafts.
-pub(super) fn captures_with_names(replica: &Replica) -> Result<(Vec<Capture>, Names), StoreError> {
+/// The captures, and what the replica knows of the records that their drafts name, change or may be.
+pub(super) fn captures_with_records(replica: &Replica) -> Result<(Vec<Capture>, KnownRecords), StoreError> {
     let captures = replica.captures()?;
-    let drafts = captures.iter().flat_map(|capture| &capture.drafts);
-    let values = drafts.flat_map(|draft| draft.fields.iter().map(|(name, value)| (draft.kind, name.as_str(), value)));
-    let names = referenced_names(replica, values);
-    Ok((captures, names))
+    let is_shown = |capture: &&Capture| capture.state.is_open() || capture.state == CaptureState::Failed;
+    let drafts = || captures.iter().filter(is_shown).flat_map(|capture| &capture.drafts);
+    let values = drafts().flat_map(|draft| draft.fields.iter().map(|(name, value)| (draft.kind, name.as_str(), value)));
+    let titles = referenced_names(replica, values);
+    let changed = drafts().flat_map(|draft| {
+        let matched = draft.matches.first().and_then(|found| found["id"].as_str());
+        draft.id.as_deref().or(matched).map(|id| (draft.kind, id))
+    });
+    let mut fields = BTreeMap::new();
+    for (kind, id) in changed.take(REFERENCES_MAX) {
+        if let Some(row) = replica.row(kind, id)? {
+            fields.insert(id.to_owned(), row.fields);
+        }
+    }
+    Ok((captures, KnownRecords { titles, fields }))
 }
 
 /// The titles of the records that `values` refer to, by record id. `values`: kind, field name, value. A record that is not

@@ -148,7 +148,7 @@ pub enum Action {
     Filter,
     ClearFilter,
     Mark,
-    Twin,
+    NewOrKnown,
     MarkAll,
     Search,
     Profile,

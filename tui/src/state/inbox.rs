@@ -1,6 +1,6 @@
 //! The inbox: captures whose drafts wait for a person, and the choice of fields of each draft. Must not know how the screen is drawn.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
@@ -25,10 +25,19 @@ pub struct Inbox {
     pub is_loaded: bool,
     /// The drafts of one capture; None: the list is shown.
     pub open: Option<OpenCapture>,
-    /// The titles of the records that the drafts name, by id.
-    pub names: Names,
+    /// What the replica knows of the records that the drafts name.
+    pub known: KnownRecords,
     /// The unit in which areas are typed.
     pub area_unit: AreaUnit,
+}
+
+/// What the replica knows of the records that drafts name.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct KnownRecords {
+    /// Their titles, by id.
+    pub titles: Names,
+    /// The fields of the records that accepting a draft may change, by id.
+    pub fields: BTreeMap<String, Fields>,
 }
 
 /// The drafts of one capture, with the choice of fields.
@@ -51,34 +60,25 @@ pub struct OpenCapture {
 /// What the person chose of one draft.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct DraftChoice {
-    /// The fields that are not taken.
-    pub left_out: BTreeSet<String>,
+    /// The fields that the person marked (true) or left out (false).
+    pub marks: BTreeMap<String, bool>,
     /// Typed values, which come before those of the draft.
     pub typed: Fields,
-    /// Whether the record that looks the same is changed. None: the person has not said.
-    pub changes_twin: Option<bool>,
+    /// Whether the record that may be the same is changed. None: the person has not said.
+    pub changes_same: Option<bool>,
 }
 
-/// A record that the thing of a draft may be.
+/// A record of the home that may be the thing of a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Twin {
+pub struct SameRecord {
     /// The record.
     pub record: (Kind, String),
     /// Its name.
     pub name: String,
     /// Why it may be the same: `same_serial`, `same_barcode` or `looks_alike`.
     pub why: String,
-    /// Whether accepting the draft changes it. The same serial number makes the same thing, unless the person says otherwise.
+    /// Whether accepting the draft changes it. By default for the same serial number.
     pub is_changed: bool,
-}
-
-impl DraftChoice {
-    fn taken(&self, draft: &Draft) -> Taken {
-        let is_taken = |name: &&String| !self.left_out.contains(*name);
-        let only = (!self.left_out.is_empty()).then(|| draft.fields.keys().filter(is_taken).cloned().collect());
-        let set = self.typed.iter().filter(|(name, _)| is_taken(name));
-        Taken { only, set: set.map(|(name, value)| (name.clone(), value.clone())).collect() }
-    }
 }
 
 impl Inbox {
@@ -121,45 +121,92 @@ impl Inbox {
         self.opened()?.drafts.get(self.open.as_ref()?.draft)
     }
 
+    /// What the person chose of a draft. None: nothing yet.
+    fn choice_of(&self, draft: &Draft) -> Option<&DraftChoice> {
+        self.open.as_ref()?.choices.get(&draft.name)
+    }
+
     /// What the person chose of the shown draft. None: nothing yet.
     pub fn choice(&self) -> Option<&DraftChoice> {
-        self.open.as_ref()?.choices.get(&self.draft()?.name)
+        self.choice_of(self.draft()?)
+    }
+
+    /// The record that accepting a draft changes. None: it makes a new one.
+    fn target(&self, draft: &Draft) -> Option<(Kind, String)> {
+        let named = draft.id.clone().map(|id| (draft.kind, id));
+        named.or_else(|| self.same_record_of(draft).filter(|same| same.is_changed).map(|same| same.record))
+    }
+
+    /// The value of a field in the record that accepting a draft changes. None: a new record, or no value.
+    fn stored(&self, draft: &Draft, field: &str) -> Option<&Value> {
+        let (_, id) = self.target(draft)?;
+        self.known.fields.get(&id)?.get(field).filter(|value| !value.is_null())
+    }
+
+    /// The value that a field of the changed record has now. None: a new record, or no value.
+    pub fn stored_value(&self, field: &str) -> Option<&Value> {
+        self.stored(self.draft()?, field)
+    }
+
+    /// Whether a field of a draft is stored: as the person marked it, else where it replaces no value.
+    fn is_taken(&self, draft: &Draft, field: &str) -> bool {
+        let mark = self.choice_of(draft).and_then(|choice| choice.marks.get(field));
+        mark.copied().unwrap_or_else(|| self.stored(draft, field).is_none())
+    }
+
+    /// Whether a field of the shown draft is stored.
+    pub fn is_marked(&self, field: &str) -> bool {
+        self.draft().is_some_and(|draft| self.is_taken(draft, field))
+    }
+
+    fn taken(&self, draft: &Draft) -> Taken {
+        let names: Vec<String> =
+            draft.fields.keys().filter(|name| self.is_taken(draft, name.as_str())).cloned().collect();
+        let is_all = names.len() == draft.fields.len() && self.target(draft).is_none();
+        let typed = self.choice_of(draft).map(|choice| choice.typed.clone()).unwrap_or_default();
+        let set = typed.into_iter().filter(|(name, _)| self.is_taken(draft, name)).collect();
+        Taken { only: (!is_all).then_some(names), set }
     }
 
     /// The fields of the shown draft in the order of their kind, with their values: the typed one, else that of the draft. The title of
-    /// a new record is there in any case, because no record is without.
+    /// a new record is there in any case, because no record is without. Values that the changed record has are left out.
     pub fn fields(&self) -> Vec<(&'static str, &Value)> {
         let Some(draft) = self.draft() else { return Vec::new() };
         let resource = resource(draft.kind);
         let typed = |field: &Field| self.choice()?.typed.get(field.name);
-        let is_needed = |field: &Field| draft.id.is_none() && field.name == resource.title;
+        let is_needed = |field: &Field| self.target(draft).is_none() && field.name == resource.title;
         let value = |field: &Field| {
             let known = typed(field).or_else(|| draft.fields.get(field.name));
             known.or_else(|| is_needed(field).then_some(&Value::Null))
         };
-        resource.fields.iter().filter_map(|field| Some((field.name, value(field)?))).collect()
+        let fields = resource.fields.iter().filter_map(|field| Some((field.name, value(field)?)));
+        fields.filter(|(name, value)| self.stored(draft, name) != Some(*value)).collect()
     }
 
-    /// The record that the shown draft may be. None: it is a change already, or nothing looks the same.
-    pub fn twin(&self) -> Option<Twin> {
-        let draft = self.draft().filter(|draft| draft.id.is_none())?;
-        let found = draft.matches.first()?;
+    /// The record that the thing of the shown draft may be. None: the draft names its record, or nothing is the same.
+    pub fn same_record(&self) -> Option<SameRecord> {
+        self.same_record_of(self.draft()?)
+    }
+
+    fn same_record_of(&self, draft: &Draft) -> Option<SameRecord> {
+        let found = draft.matches.first().filter(|_| draft.id.is_none())?;
         let word = |name: &str| found[name].as_str().map(str::to_owned);
         let (kind, id, why) = (Kind::parse(&word("type")?)?, word("id")?, word("why")?);
-        let is_changed = self.choice().and_then(|choice| choice.changes_twin).unwrap_or(why == "same_serial");
-        (kind == draft.kind).then(|| Twin {
-            record: (kind, id),
-            name: word("name").unwrap_or_default(),
-            why,
-            is_changed,
-        })
+        // A record that has not come yet cannot be changed here.
+        if kind != draft.kind || !self.known.fields.contains_key(&id) {
+            return None;
+        }
+        let chosen = self.choice_of(draft).and_then(|choice| choice.changes_same);
+        let is_changed = chosen.unwrap_or(why == "same_serial");
+        Some(SameRecord { record: (kind, id), name: word("name").unwrap_or_default(), why, is_changed })
     }
 
-    /// Changes the record that looks the same in place of making a new one, or the other way round.
-    pub fn toggle_twin(&mut self) {
-        let found = self.twin().zip(self.draft().map(|draft| draft.name.clone()));
-        let (Some((twin, draft)), Some(open)) = (found, &mut self.open) else { return };
-        open.choices.entry(draft).or_default().changes_twin = Some(!twin.is_changed);
+    /// Changes the record that may be the same in place of making a new one, or the other way round.
+    pub fn toggle_same(&mut self) {
+        let found = self.same_record().zip(self.draft().map(|draft| draft.name.clone()));
+        let (Some((same, draft)), Some(open)) = (found, &mut self.open) else { return };
+        open.choices.entry(draft).or_default().changes_same = Some(!same.is_changed);
+        open.selected = 0;
     }
 
     /// The title of the shown draft, as it is taken. None: it has none.
@@ -196,11 +243,9 @@ impl Inbox {
     /// Takes the field under the cursor, or leaves it out.
     pub fn toggle_field(&mut self) {
         let named = self.field().zip(self.draft()).map(|(field, draft)| (field.name, draft.name.clone()));
+        let is_taken = named.as_ref().is_some_and(|(field, _)| self.is_marked(field));
         let (Some((field, draft)), Some(open)) = (named, &mut self.open) else { return };
-        let choice = open.choices.entry(draft).or_default();
-        if !choice.left_out.remove(field) {
-            choice.left_out.insert(field.to_owned());
-        }
+        open.choices.entry(draft).or_default().marks.insert(field.to_owned(), !is_taken);
     }
 
     /// Opens the line for another value of the field under the cursor.
@@ -232,10 +277,9 @@ impl Inbox {
             Ok(value) => {
                 (open.typing, open.fault) = (None, None);
                 let choice = open.choices.entry(draft).or_default();
-                choice.left_out.remove(field.name);
+                choice.marks.insert(field.name.to_owned(), !value.is_null());
                 if value.is_null() {
                     choice.typed.remove(field.name);
-                    choice.left_out.insert(field.name.to_owned());
                 } else {
                     choice.typed.insert(field.name.to_owned(), value);
                 }
@@ -271,14 +315,14 @@ impl Inbox {
 
     /// What the person takes of the open capture.
     pub fn acceptance(&self) -> Option<Acceptance> {
-        let (open, draft) = (self.open.as_ref()?, self.draft()?);
-        let taken = |draft: &Draft| open.choices.get(&draft.name).map(|choice| choice.taken(draft));
+        let draft = self.draft()?;
         let others = self.opened()?.drafts.iter().filter(|other| other.kind == Kind::Document && *other != draft);
+        let documents = others.map(|other| (other.name.clone(), self.taken(other)));
         Some(Acceptance {
             draft: Some(draft.name.clone()),
-            taken: taken(draft).unwrap_or_default(),
-            documents: others.filter_map(|other| Some((other.name.clone(), taken(other)?))).collect(),
-            into: self.twin().filter(|twin| twin.is_changed).map(|twin| twin.record),
+            taken: self.taken(draft),
+            documents: documents.filter(|(_, taken)| *taken != Taken::default()).collect(),
+            into: self.same_record().filter(|same| same.is_changed).map(|same| same.record),
         })
     }
 
@@ -353,15 +397,29 @@ mod tests {
         let mut inbox = Inbox::default();
         inbox.set_captures(vec![known]);
         inbox.open_current();
+        assert_eq!(inbox.same_record(), None, "the record has not come yet");
+        let stored = json!({ "name": "Old drill", "model": null }).as_object().cloned().unwrap();
+        inbox.known.fields.insert("i1".to_owned(), stored);
         let record = Some((Kind::Inventory, "i1".to_owned()));
+        let only = |inbox: &Inbox| inbox.acceptance().unwrap().taken.only;
         assert_eq!(inbox.acceptance().unwrap().into, record);
-        inbox.toggle_twin();
+        assert_eq!(only(&inbox), Some(vec!["model".to_owned()]), "its own name stays");
+        inbox.toggle_field();
+        assert_eq!(only(&inbox).map(|names| names.len()), Some(2), "the person replaces the name");
+        let at = inbox.fields().iter().position(|(name, _)| *name == "model").unwrap();
+        inbox.open.as_mut().unwrap().selected = at;
+        inbox.toggle_field();
+        assert_eq!(only(&inbox), Some(vec!["name".to_owned()]), "leaving one field out marks no other");
+        inbox.toggle_same();
         assert_eq!(inbox.acceptance().unwrap().into, None, "the person makes a new one");
-        inbox.toggle_twin();
+        inbox.toggle_same();
         assert_eq!(inbox.acceptance().unwrap().into, record);
         inbox.captures[0].drafts[1].matches[0]["why"] = json!("looks_alike");
         inbox.open_current();
-        assert_eq!((inbox.acceptance().unwrap().into, inbox.twin().map(|twin| twin.is_changed)), (None, Some(false)));
+        assert_eq!(
+            (inbox.acceptance().unwrap().into, inbox.same_record().map(|same| same.is_changed)),
+            (None, Some(false))
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Draws the inbox: the captures with their state; or one draft with field, value and why. Must not decide about a capture.
 
 use hearth_contract::schema::Kind;
-use hearth_replica::{Capture, CaptureState};
+use hearth_replica::{Capture, CaptureState, Draft};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -13,7 +13,7 @@ use super::widgets::{draw_input, inset, padded, rows, scroll_bar};
 use crate::app::App;
 use crate::keys::{Action, Context};
 use crate::now::Now;
-use crate::state::inbox::{Inbox, OpenCapture, Twin};
+use crate::state::inbox::{Inbox, OpenCapture, SameRecord};
 use crate::words::glyphs::{Sign, Tone};
 use crate::words::sanitize::{clean_line, fit, width};
 use crate::words::{age, field_label, shown_value, singular};
@@ -95,10 +95,10 @@ fn look(capture: &Capture) -> (Sign, &'static str, Tone) {
 fn draw_open(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame: &mut Frame<'_>, area: Rect) {
     let inner = inset(area);
     let (Some(capture), Some(draft)) = (inbox.current(), inbox.draft()) else { return };
-    let twin = inbox.twin();
+    let same = inbox.same_record();
     let what = match (&draft.id, draft.kind) {
         (Some(_), kind) => format!("Change of the {}", singular(kind)),
-        (None, kind) if twin.as_ref().is_some_and(|twin| twin.is_changed) => {
+        (None, kind) if same.as_ref().is_some_and(|same| same.is_changed) => {
             format!("Change of the {}", singular(kind))
         }
         (None, Kind::Document) => "Document".to_owned(),
@@ -108,8 +108,8 @@ fn draw_open(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame:
         1 => String::new(),
         all => format!(", draft {} of {all}", open.draft + 1),
     };
-    let twin = twin.map(|twin| twin_words(app, &twin)).unwrap_or_default();
-    let below = heading_and_rest(app, theme, frame, inner, &format!("{what} by the {}{number}{twin}", draft.source));
+    let same = same.map(|same| same_words(app, &same)).unwrap_or_default();
+    let below = heading_and_rest(app, theme, frame, inner, &format!("{what} by the {}{number}{same}", draft.source));
     let fields = inbox.fields();
     let list = Rect { height: below.height.saturating_sub(3).max(1), ..below };
     let top = (open.selected + 1).saturating_sub(usize::from(list.height));
@@ -125,16 +125,16 @@ fn draw_open(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame:
     draw_below(app, inbox, open, theme, frame, last);
 }
 
-/// The record that looks the same, why, and the key for the other choice.
-fn twin_words(app: &App, twin: &Twin) -> String {
-    let why = match twin.why.as_str() {
+/// The record that may be the same, why, and the key for the other choice.
+fn same_words(app: &App, same: &SameRecord) -> String {
+    let why = match same.why.as_str() {
         "same_serial" => "same serial number",
         "same_barcode" => "same bar code",
         _ => "looks like it",
     };
-    let key = app.setup.keys.key_of(Context::Inbox, Action::Twin).unwrap_or("?");
-    let name = clean_line(&twin.name);
-    match twin.is_changed {
+    let key = app.setup.keys.key_of(Context::Inbox, Action::NewOrKnown).unwrap_or("?");
+    let name = clean_line(&same.name);
+    match same.is_changed {
         true => format!(": {name} ({why}); {key} makes a new one"),
         false => format!("; perhaps you have it: {name} ({why}); {key} changes that"),
     }
@@ -151,14 +151,14 @@ fn field_line<'a>(
 ) -> Line<'a> {
     let Some(draft) = inbox.draft() else { return Line::default() };
     let columns = usize::from(columns);
-    let is_taken = inbox.choice().is_none_or(|choice| !choice.left_out.contains(name)) && !value.is_null();
+    let is_taken = inbox.is_marked(name) && !value.is_null();
     let why_columns = if columns < WHY_FROM_COLUMNS { 0 } else { columns / 3 };
     let label_columns = LABEL_COLUMNS_MAX.min(columns / 4);
     let sign = if is_taken { Sign::Done.text(app.setup.ascii) } else { " " };
     let label = padded(app, &field_label(draft.kind, name), label_columns, false);
-    let shown = shown_value(draft.kind, name, Some(value), &inbox.names, app.units(), app.setup.ascii);
+    let shown = shown_value(draft.kind, name, Some(value), &inbox.known.titles, app.units(), app.setup.ascii);
     let shown = padded(app, &shown, columns.saturating_sub(label_columns + why_columns + 4), false);
-    let why = if why_columns > 0 { padded(app, &why(inbox, name), why_columns, false) } else { String::new() };
+    let why = if why_columns > 0 { padded(app, &why(app, inbox, name), why_columns, false) } else { String::new() };
     let tone = if is_typed(inbox, name) || draft.confidence(name) == "certain" { Tone::Good } else { Tone::Notice };
     let plain = is_selected || !is_taken;
     Line::from(vec![
@@ -180,7 +180,10 @@ fn draw_below(app: &App, inbox: &Inbox, open: &OpenCapture, theme: &Theme, frame
         key(Action::Mark),
         key(Action::Typed)
     );
-    let why = (name.map(|name| why(inbox, name)).unwrap_or_default(), Tone::Plain);
+    let why = (
+        name.map(|name| why(app, inbox, name)).unwrap_or_else(|| "The record has all values of this draft.".to_owned()),
+        Tone::Plain,
+    );
     let fault =
         open.fault.as_ref().map(|fault| (format!("{} {fault}", Sign::Fault.text(app.setup.ascii)), Tone::Alarm));
     let texts = match (&open.typing, fault) {
@@ -207,9 +210,17 @@ fn is_typed(inbox: &Inbox, field: &str) -> bool {
     inbox.choice().is_some_and(|choice| choice.typed.contains_key(field))
 }
 
-/// Why a draft proposes a value: how sure it is, where it was found, and the words that were read.
-fn why(inbox: &Inbox, field: &str) -> String {
+/// The value that the record has now, and why a draft proposes another one: how sure it is, where it was found, and the words that were
+/// read.
+fn why(app: &App, inbox: &Inbox, field: &str) -> String {
     let Some(draft) = inbox.draft() else { return String::new() };
+    let proposed = why_proposed(inbox, draft, field);
+    let Some(stored) = inbox.stored_value(field) else { return proposed };
+    let stored = shown_value(draft.kind, field, Some(stored), &inbox.known.titles, app.units(), app.setup.ascii);
+    format!("now {}; {proposed}", clean_line(&stored))
+}
+
+fn why_proposed(inbox: &Inbox, draft: &Draft, field: &str) -> String {
     if is_typed(inbox, field) {
         return "typed by you".to_owned();
     }

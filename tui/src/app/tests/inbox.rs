@@ -2,7 +2,7 @@
 
 use super::late::{change, hears};
 use super::*;
-use crate::words::Names;
+use crate::state::inbox::KnownRecords;
 use hearth_replica::{Capture, CapturePurpose, CaptureState};
 
 fn capture(state: CaptureState) -> Capture {
@@ -28,11 +28,11 @@ fn capture(state: CaptureState) -> Capture {
 fn draft_is_accepted_with_a_typed_value() {
     let mut app = with_tasks(three());
     press(&mut app, "i");
-    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Ready)], Names::new()))));
+    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Ready)], KnownRecords::default()))));
     keys(&mut app, &["enter", "e"]);
     assert_eq!(app.context(), Context::DraftValue);
     write(&mut app, "l q");
-    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Ready)], Names::new()))));
+    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Ready)], KnownRecords::default()))));
     assert_eq!(
         app.context(),
         Context::DraftValue,
@@ -42,7 +42,7 @@ fn draft_is_accepted_with_a_typed_value() {
     press(&mut app, "esc");
     assert_eq!(app.context(), Context::Confirm, "leaving would lose it");
     press(&mut app, "n");
-    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Ready)], Names::new()))));
+    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Ready)], KnownRecords::default()))));
     keys(&mut app, &["j", "space"]);
     let Write::Accept { capture, title, wish } = change(press(&mut app, "ctrl-s")) else { panic!("no acceptance") };
     assert_eq!((capture.as_str(), json!(wish.taken.set)), ("c1", json!({ "name": "Drill q" })));
@@ -53,9 +53,9 @@ fn draft_is_accepted_with_a_typed_value() {
 fn failed_capture_is_read_again_by_a_key() {
     let mut app = with_tasks(three());
     press(&mut app, "i");
-    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Ready)], Names::new()))));
+    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Ready)], KnownRecords::default()))));
     assert_eq!(press(&mut app, "r"), [], "its drafts wait");
-    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Failed)], Names::new()))));
+    hears(&mut app, Answer::Captures(Ok((vec![capture(CaptureState::Failed)], KnownRecords::default()))));
     let write = change(press(&mut app, "r"));
     assert_eq!(write, Write::RetryCapture { capture: "c1".to_owned(), title: "1 file".to_owned() });
 }
