@@ -165,7 +165,7 @@ pub struct Invoice {
     pub total: Option<String>,
     /// The currency, such as `EUR`.
     pub currency: Option<String>,
-    /// Whether it is a credit note: the seller pays the sum back.
+    /// True for a credit note: the seller pays the sum back.
     #[serde(default)]
     pub is_credit: bool,
     /// The things bought.

@@ -1,4 +1,4 @@
-//! All that the rules find in one file: rows, sums, dates, positions, the vendor, the currency. Must not know drafts.
+//! Reads one file by rules: its rows, sums, dates, positions, vendor and currency. Must not know drafts.
 
 use time::Date;
 
@@ -20,25 +20,25 @@ use super::words::papers::{NO_PURCHASES, NoPurchase, PAPERS, Paperwork};
 /// The rows at the top of a paper in which its title stands.
 const TITLE_ROWS: usize = 6;
 
-/// One file as the rules understand it.
+/// The contents of one file, as the rules read them.
 pub(super) struct Paper<'r> {
     /// The rows of all pages.
     pub(super) rows: Vec<Row<'r>>,
-    /// The dates.
+    /// The dates of all rows.
     pub(super) dates: Dates,
-    /// The day of the paper.
+    /// The day on which the paper was issued.
     pub(super) issued: Option<Chosen>,
     /// The sum to pay.
     pub(super) total: Option<Total>,
-    /// The things that it lists.
+    /// The things that a receipt or invoice lists.
     pub(super) positions: Vec<Position>,
-    /// Who issued it.
+    /// The shop or company that issued the paper.
     pub(super) vendor: Option<Vendor>,
-    /// The currency of its sums.
+    /// The currency of the sums.
     pub(super) currency: Option<Currency>,
-    /// What a code on it states.
+    /// The bill that a code on the paper states.
     pub(super) bill: Option<Bill>,
-    /// Why it tells of no purchase, although it has the words of a receipt. None: it may tell of one.
+    /// Why the paper tells of no purchase, although it has the words of a receipt. None: the paper may tell of a purchase.
     pub(super) no_purchase: Option<NoPurchase>,
 }
 
@@ -77,7 +77,8 @@ impl<'r> Paper<'r> {
     }
 }
 
-/// Why the paper tells of no purchase: a row without a price begins with such words. A receipt may name the offer that it follows.
+/// Why the paper tells of no purchase: a row without a price begins with the title of a credit note or an offer. An invoice may name
+/// the offer before it.
 fn no_purchase(rows: &[Row<'_>], sums: &Sums, file: &FileReading) -> Option<NoPurchase> {
     if file.reading.invoice.as_ref().is_some_and(|invoice| invoice.is_credit) {
         return Some(NoPurchase::Credit);

@@ -35,7 +35,7 @@ pub(super) fn put(
     let Some(position) = position(&paper.positions, paper, words) else {
         if let Some(total) = &paper.total {
             let evidence = super::document::total_evidence(files, paper, total);
-            // It may be the sum of several things.
+            // The total may be the price of several things.
             let evidence = Evidence { confidence: Confidence::Guess, ..evidence };
             put_sum(draft, "purchase_price", total.sum.amount.cents, evidence, paper, known);
         }

@@ -1,5 +1,5 @@
-//! What happens to an edit now that the server's present version of its record is known: one rule for an edit that is about to be
-//! sent, and for one that waits for a person. Must not change anything, or ask a person.
+//! Decides what happens to an edit: compares it with the server's present version of its record. One rule for an edit that is to be
+//! sent and for an edit that waits for a person. Must not change the database.
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
@@ -53,21 +53,21 @@ fn is_reported_as_used(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0))?)
 }
 
-/// Whether an edit may have had its effect already. A second effect would undo changes that others made since.
+/// Whether the server may have applied an edit before. A second effect would undo changes that others made since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub(super) enum EarlierEffect {
     /// The server has certainly never had the edit.
     None,
     /// A request of the edit was given up, and may have been applied.
     MaybeApplied,
-    /// The edit waits for a person, because it may have been applied, was lost by the server, or can never be applied.
-    Asked,
+    /// A person decides about the edit, because it may have been applied, was lost by the server, or can never be applied.
+    PersonDecides,
 }
 
-impl Doubt {
-    /// Of an edit that waits for a person for a reason.
-    pub(super) const fn of_waiting(code: Option<ReasonCode>) -> Doubt {
-        if is_field_conflict(code) { Doubt::None } else { Doubt::Asked }
+impl EarlierEffect {
+    /// The earlier effect of an edit that waits for a person. `code`: why it waits.
+    pub(super) const fn of_waiting(code: Option<ReasonCode>) -> EarlierEffect {
+        if is_field_conflict(code) { EarlierEffect::None } else { EarlierEffect::PersonDecides }
     }
 }
 
@@ -97,11 +97,11 @@ pub(super) enum NextStep {
 
 impl Compared {
     /// What happens to the edit. Pure.
-    pub(super) fn next_step(&self, method: Method, doubt: Doubt, policy: ConflictPolicy) -> NextStep {
-        match (&self.merge, doubt) {
+    pub(super) fn next_step(&self, method: Method, effect: EarlierEffect, policy: ConflictPolicy) -> NextStep {
+        match (&self.merge, effect) {
             (MergeResult::AlreadyThere, _) => NextStep::End(self.ending(method)),
-            (_, Doubt::Asked) => NextStep::KeepAsking,
-            (MergeResult::Send | MergeResult::Conflict(_), Doubt::MaybeApplied) if method == Method::Update => {
+            (_, EarlierEffect::PersonDecides) => NextStep::KeepAsking,
+            (MergeResult::Send | MergeResult::Conflict(_), EarlierEffect::MaybeApplied) if method == Method::Update => {
                 NextStep::Ask(Reason::MaybeApplied)
             }
             (MergeResult::Send, _) => NextStep::Send,
@@ -141,43 +141,43 @@ mod tests {
     }
 
     #[test]
-    fn next_step_of_update_follows_merge_and_doubt() {
+    fn next_step_of_update_follows_merge_and_earlier_effect() {
         let [ask, theirs] = [ConflictPolicy::Ask, ConflictPolicy::Theirs];
         let already_there = NextStep::End(Ending::AlreadyThere);
         let both = || NextStep::Ask(Reason::ChangedOnBothSides(vec!["name"]));
         let MergeResult::Conflict(fields) = conflict() else { panic!() };
-        for (merge, doubt, policy, expected) in [
-            (MergeResult::Send, Doubt::None, ask, NextStep::Send),
-            (MergeResult::Send, Doubt::MaybeApplied, ask, NextStep::Ask(Reason::MaybeApplied)),
-            (MergeResult::Send, Doubt::Asked, ask, NextStep::KeepAsking),
-            (conflict(), Doubt::None, ask, both()),
-            (conflict(), Doubt::None, theirs, NextStep::ApplyPolicy(fields)),
-            (conflict(), Doubt::MaybeApplied, theirs, NextStep::Ask(Reason::MaybeApplied)),
-            (conflict(), Doubt::Asked, theirs, NextStep::KeepAsking),
-            (MergeResult::DeletedThere, Doubt::None, theirs, NextStep::Ask(Reason::DeletedThere)),
-            (MergeResult::DeletedThere, Doubt::MaybeApplied, ask, NextStep::Ask(Reason::DeletedThere)),
-            (MergeResult::AlreadyThere, Doubt::None, ask, NextStep::End(Ending::AlreadyThere)),
-            (MergeResult::AlreadyThere, Doubt::MaybeApplied, ask, NextStep::End(Ending::AlreadyThere)),
-            (MergeResult::AlreadyThere, Doubt::Asked, ask, already_there),
+        for (merge, effect, policy, expected) in [
+            (MergeResult::Send, EarlierEffect::None, ask, NextStep::Send),
+            (MergeResult::Send, EarlierEffect::MaybeApplied, ask, NextStep::Ask(Reason::MaybeApplied)),
+            (MergeResult::Send, EarlierEffect::PersonDecides, ask, NextStep::KeepAsking),
+            (conflict(), EarlierEffect::None, ask, both()),
+            (conflict(), EarlierEffect::None, theirs, NextStep::ApplyPolicy(fields)),
+            (conflict(), EarlierEffect::MaybeApplied, theirs, NextStep::Ask(Reason::MaybeApplied)),
+            (conflict(), EarlierEffect::PersonDecides, theirs, NextStep::KeepAsking),
+            (MergeResult::DeletedThere, EarlierEffect::None, theirs, NextStep::Ask(Reason::DeletedThere)),
+            (MergeResult::DeletedThere, EarlierEffect::MaybeApplied, ask, NextStep::Ask(Reason::DeletedThere)),
+            (MergeResult::AlreadyThere, EarlierEffect::None, ask, NextStep::End(Ending::AlreadyThere)),
+            (MergeResult::AlreadyThere, EarlierEffect::MaybeApplied, ask, NextStep::End(Ending::AlreadyThere)),
+            (MergeResult::AlreadyThere, EarlierEffect::PersonDecides, ask, already_there),
         ] {
-            let found = compared(merge.clone()).next_step(Method::Update, doubt, policy);
-            assert_eq!(found, expected, "{merge:?} {doubt:?} {policy:?}");
+            let found = compared(merge.clone()).next_step(Method::Update, effect, policy);
+            assert_eq!(found, expected, "{merge:?} {effect:?} {policy:?}");
         }
     }
 
     #[test]
     fn next_step_of_delete_asks_whatever_the_policy_is() {
-        let step = |merge, doubt| compared(merge).next_step(Method::Delete, doubt, ConflictPolicy::Mine);
-        assert_eq!(step(conflict(), Doubt::None), NextStep::Ask(Reason::ChangedThere));
+        let step = |merge, effect| compared(merge).next_step(Method::Delete, effect, ConflictPolicy::Mine);
+        assert_eq!(step(conflict(), EarlierEffect::None), NextStep::Ask(Reason::ChangedThere));
         // Nobody can have changed a record that is deleted, so a second delete does no harm.
-        assert_eq!(step(MergeResult::Send, Doubt::MaybeApplied), NextStep::Send);
+        assert_eq!(step(MergeResult::Send, EarlierEffect::MaybeApplied), NextStep::Send);
     }
 
     #[test]
     fn next_step_of_create_with_used_id_asks() {
         let step = |other_kind| {
             let taken = Compared { other_kind, ..compared(MergeResult::IdTaken(Vec::new())) };
-            taken.next_step(Method::Create, Doubt::None, ConflictPolicy::Mine)
+            taken.next_step(Method::Create, EarlierEffect::None, ConflictPolicy::Mine)
         };
         assert_eq!(step(None), NextStep::Ask(Reason::ExistsThere));
         assert_eq!(step(Some(Kind::Room)), NextStep::Ask(Reason::ExistsAsOtherKind(Kind::Room)));
@@ -186,10 +186,10 @@ mod tests {
     #[test]
     fn next_step_of_empty_update_is_end() {
         let nothing = Compared { patch: Fields::new(), ..compared(MergeResult::AlreadyThere) };
-        let step = nothing.next_step(Method::Update, Doubt::None, ConflictPolicy::Ask);
+        let step = nothing.next_step(Method::Update, EarlierEffect::None, ConflictPolicy::Ask);
         assert_eq!(step, NextStep::End(Ending::ChangesNothing));
         let no_record = Compared { known: None, ..compared(MergeResult::AlreadyThere) };
-        let step = no_record.next_step(Method::Update, Doubt::None, ConflictPolicy::Ask);
+        let step = no_record.next_step(Method::Update, EarlierEffect::None, ConflictPolicy::Ask);
         assert_eq!(step, NextStep::End(Ending::ChangesNothing));
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use crate::model::{ConflictPolicy, EditOutcome, LogLevel, Method};
-use crate::store::edits::next_step::{self, Doubt, Ending, NextStep};
+use crate::store::edits::next_step::{self, EarlierEffect, Ending, NextStep};
 use crate::store::edits::prepared::{PreparedEdit, save};
 use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{already_applied, names, normalize, parts, settle};
@@ -33,12 +33,12 @@ pub(super) fn prepare(
         save(tx, &prepared)?;
         base::rebase(tx, kind, &prepared.record)?;
     }
-    let doubt = if prepared.maybe_applied { Doubt::MaybeApplied } else { Doubt::None };
-    if method == Method::Update && doubt == Doubt::None {
+    let effect = if prepared.maybe_applied { EarlierEffect::MaybeApplied } else { EarlierEffect::None };
+    if method == Method::Update && effect == EarlierEffect::None {
         already_applied::record_fields(tx, edit, kind, &compared)?;
     }
     let rev = compared.known.as_ref().and_then(|known| known.rev);
-    match compared.next_step(method, doubt, policy) {
+    match compared.next_step(method, effect, policy) {
         NextStep::Send if prepared.request_given_up => {
             log(
                 tx,
@@ -53,7 +53,7 @@ pub(super) fn prepare(
             return Ok(None);
         }
         NextStep::Ask(reason) => return wait_for_person(tx, &prepared, reason),
-        // The edit is not sent, and stays as it is.
+        // Only recheck meets edits that a person decides about.
         NextStep::KeepAsking => return Ok(None),
         NextStep::ApplyPolicy(conflicts) => {
             if !apply_policy(tx, &mut prepared, &conflicts, policy, now)? {

@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use crate::model::{ConflictPolicy, EditState, LogLevel, ReasonCode};
-use crate::store::edits::next_step::{Doubt, NextStep};
+use crate::store::edits::next_step::{EarlierEffect, NextStep};
 use crate::store::edits::reason::set_state;
 use crate::store::edits::{already_applied, decide, pending, plan, prepare};
 use crate::store::{StoreError, base, log};
@@ -32,12 +32,12 @@ pub(crate) fn recheck_record(
     let mut goes_on = false;
     for (edit, state, code) in edits {
         let Some(found) = pending::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
-        let doubt = Doubt::of_waiting(code);
+        let effect = EarlierEffect::of_waiting(code);
         let compared = decide::compare(tx, &found)?;
-        match compared.next_step(found.method, doubt, ConflictPolicy::Ask) {
+        match compared.next_step(found.method, effect, ConflictPolicy::Ask) {
             NextStep::End(ending) => {
-                // An edit in doubt may have brought these values itself.
-                if doubt == Doubt::None {
+                // An edit that may have been applied may have brought these values itself.
+                if effect == EarlierEffect::None {
                     already_applied::record_fields(tx, edit, kind, &compared)?;
                 }
                 let rev = compared.known.and_then(|known| known.rev);
@@ -55,7 +55,7 @@ pub(crate) fn recheck_record(
                 goes_on = true;
             }
             NextStep::Ask(reason) => set_state(tx, edit, state, Some(reason))?,
-            // Of a conflict, a person was asked whatever the policy is now.
+            // With the policy `Ask`, `next_step` never applies a policy.
             NextStep::KeepAsking | NextStep::ApplyPolicy(_) => {}
         }
         break;

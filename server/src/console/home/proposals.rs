@@ -268,7 +268,7 @@ fn want(proposals: &mut [Proposal], drafts: &[Value]) {
     };
     let is_thing = |proposal: &Proposal| proposal.kind != Kind::Document;
     let thing = proposals.iter().position(|one| is_thing(one) && has_evidence(one));
-    // Of a photo in which nothing was read, a person types the name of the thing. A contract or receipt is no thing.
+    // A photo without text shows a thing, whose name the person types. A contract or a receipt shows none.
     let is_paper =
         drafts.iter().any(|draft| draft["type"] == Kind::Document.as_str() && draft["fields"]["category"].is_string());
     let thing = thing.or_else(|| proposals.iter().position(is_thing).filter(|_| !is_paper));
