@@ -322,6 +322,9 @@ impl<'a> Run<'a> {
             let passed = lost::Passed { before, position: self.position, whole: !start.reconciling };
             self.affects_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
         }
+        if batch.is_at_present() && self.editing {
+            self.affects_edits |= missed_events::drop_stale_preconditions(tx)?;
+        }
         if batch.is_at_present() && self.editing && is_backfill {
             missed_events::clear_disproved_marks(tx)?;
             self.affects_edits = true;

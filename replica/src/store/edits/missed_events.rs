@@ -6,16 +6,14 @@ use rusqlite::Connection;
 use crate::store::StoreError;
 use crate::store::edits::outbox;
 
-/// Drops the preconditions of given-up requests. After a new contact, their edits are merged again once the feed has
-/// caught up, also without a newer event of the record: the server may have been restored.
-pub(crate) fn drop_stale_preconditions(tx: &Connection) -> Result<(), StoreError> {
-    tx.execute(
-        "UPDATE _outbox SET if_match = NULL, if_absent = 0
+/// Drops the preconditions of given-up requests, when the server says that the feed has reached its head, and when a contact
+/// begins. Their edits are then merged again once the feed has caught up, also without a newer event of the record: a restore may
+/// have taken back the version that refused the request. True when there were such requests.
+pub(crate) fn drop_stale_preconditions(tx: &Connection) -> Result<bool, StoreError> {
+    let text = "UPDATE _outbox SET if_match = NULL, if_absent = 0
          WHERE given_up AND (if_absent OR if_match IS NOT NULL)
-             AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')",
-        [],
-    )?;
-    Ok(())
+             AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')";
+    Ok(tx.prepare_cached(text)?.execute([])? > 0)
 }
 
 /// Notes that events are missed from now on: the event of an attempt without an answer may be among them. A request that was given

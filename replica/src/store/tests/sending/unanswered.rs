@@ -165,6 +165,20 @@ fn edit_after_412_resends_on_next_contact() {
 }
 
 #[test]
+fn edit_after_412_resends_when_the_feed_is_at_its_head() {
+    let mut scene = Scene::with_task();
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.send(1);
+    scene.answer(1, WriteOutcome::PreconditionFailed);
+    assert_eq!(scene.plan(), [0; 0], "the new version is on the way");
+    // A restore has taken the new version back, and the replica's position is still good.
+    scene.is_at_present(5);
+    assert_eq!(scene.plan(), [1]);
+    let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    assert_eq!(again.if_match, Some(5));
+}
+
+#[test]
 fn existing_profile_is_merged_after_feed() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");

@@ -155,3 +155,23 @@ proptest! {
         run(&operations).map_err(TestCaseError::fail)?;
     }
 }
+
+/// The server confirms an edit after another client changed the record, and a restore of which it does not know the fork
+/// takes back its newest position.
+#[test]
+fn restore_after_an_answered_merge_comes_to_rest() {
+    let answered = Operation::Deliver { fate: Fate::Answered };
+    let operations = [
+        Operation::Create { item: false },
+        Operation::Tick,
+        answered.clone(),
+        answered.clone(),
+        answered.clone(),
+        Operation::Tick,
+        Operation::Patch { row: 0, second: false },
+        Operation::ByAnother { row: 0, write: Write::FirstField },
+        answered,
+        Operation::Restore { back: 1, tells_fork: false },
+    ];
+    run(&operations).unwrap();
+}
