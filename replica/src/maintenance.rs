@@ -52,7 +52,7 @@ pub fn report_damage(db: &Path) {
 /// Looks for damage before a claim about a database, for `limit` at most. An error: the database is damaged, or a reader
 /// has reported damage that the look could not disprove.
 pub fn look_for_damage(db: &Path, limit: Duration) -> Result<(), StoreError> {
-    store::integrity::check_before_claim(db, limit)
+    store::integrity::check_before_claim(db, limit, wall_clock())
 }
 
 /// Checks a file before anything is created beside the file. Error: the file is not a replica.

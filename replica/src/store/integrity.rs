@@ -3,13 +3,17 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use hearth_contract::formats::Timestamp;
 use rusqlite::{Connection, ErrorCode};
 
 use super::files::{companion, holds_bytes, private_file};
-use super::{StoreError, connection, health, read_only};
+use super::{StoreError, connection, health, marks, read_only};
 
 /// Virtual machine steps between two looks at the clock.
 const CLOCK_STEPS: i32 = 10_000;
+
+/// How long a look counts, for a database that nothing has written to since the last sync.
+pub(crate) const LOOK_COUNTS: Duration = Duration::from_secs(24 * 3600);
 
 /// The most faults that an error names.
 const FAULTS_MAX: usize = 3;
@@ -54,10 +58,21 @@ pub(crate) fn look(db: &Path, depth: Depth, limit: Option<Duration>) -> Result<b
     Ok(true)
 }
 
-/// Looks for damage before a claim about a database, for `limit` at most. When a reader has reported damage, the indexes are
-/// looked at too, and a look that the limit ends proves nothing against the report. An error: the database is damaged, or a
-/// report of damage stands. Other failures are no damage; the claim's own reads report them.
-pub(crate) fn check_before_claim(db: &Path, limit: Duration) -> Result<(), StoreError> {
+/// When the database was last looked through, if that look still counts: it is at most [`LOOK_COUNTS`] old, nothing has written
+/// to the database since the last sync, and no reader has reported damage.
+pub(crate) fn last_look(db: &Path, now: Timestamp) -> Option<Timestamp> {
+    let looked_at = marks::looked_at(db)?;
+    let age = u64::try_from(now.millis() - looked_at.millis()).ok()?;
+    (Duration::from_millis(age) <= LOOK_COUNTS && !is_damage_reported(db)).then_some(looked_at)
+}
+
+/// Looks for damage before a claim about a database, for `limit` at most, unless the last look still counts. When a reader has
+/// reported damage, the indexes are looked at too, and a look that the limit ends proves nothing against the report. An error: the
+/// database is damaged, or a report of damage stands. Other failures are no damage; the claim's own reads report them.
+pub(crate) fn check_before_claim(db: &Path, limit: Duration, now: Timestamp) -> Result<(), StoreError> {
+    if last_look(db, now).is_some() {
+        return Ok(());
+    }
     let is_reported = is_damage_reported(db);
     let depth = if is_reported { Depth::PagesAndIndexes } else { Depth::Pages };
     match look(db, depth, Some(limit)) {
@@ -107,9 +122,24 @@ mod tests {
         let rooms = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
             INSERT INTO rooms (name) SELECT 'Room ' || i FROM n";
         open::read_write(&db).unwrap().execute_batch(rooms).unwrap();
-        check_before_claim(&db, Duration::ZERO).unwrap();
+        let now = Timestamp::from_millis(1_000);
+        check_before_claim(&db, Duration::ZERO, now).unwrap();
         report_damage(&db);
-        assert!(check_before_claim(&db, Duration::ZERO).unwrap_err().is_damaged());
-        check_before_claim(&db, Duration::from_secs(60)).unwrap();
+        assert!(check_before_claim(&db, Duration::ZERO, now).unwrap_err().is_damaged());
+        check_before_claim(&db, Duration::from_secs(60), now).unwrap();
+    }
+    #[test]
+    fn look_counts_for_a_day_without_reports() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("a.db");
+        drop(open::read_write(&db).unwrap());
+        let looked_at = Timestamp::from_millis(5_000);
+        marks::mark(&db, 1, Some(looked_at));
+        let day = LOOK_COUNTS.as_millis() as i64;
+        for (age, counts) in [(0, true), (day, true), (day + 1, false), (-1, false)] {
+            assert_eq!(last_look(&db, looked_at.plus_millis(age)).is_some(), counts, "{age}");
+        }
+        report_damage(&db);
+        assert_eq!(last_look(&db, looked_at), None);
     }
 }

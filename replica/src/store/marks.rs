@@ -2,6 +2,8 @@
 //! (`PRAGMA user_version`), when it begins and when it ends in order, and into the file `marks` beside the database. A main file
 //! with an earlier number of this replica is an older copy: SQLite would write the pages of the log into it. A number that no
 //! sync has written proves nothing, because a script may set it. Must not repair.
+//!
+//! The note of a sync that ended in order also says how the main file was left, and when it was last looked through for damage.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,6 +12,9 @@ use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use hearth_contract::formats::Timestamp;
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -27,6 +32,8 @@ const NOTED_MAX: usize = 64;
 const PAST_MAX: usize = 1000;
 /// The beginning of a line with an earlier number.
 const PAST: &str = "past ";
+/// The beginning of the line that says how a sync left the main file.
+const LEFT: &str = "left ";
 /// How often the file and the note are read until both belong together, while a sync changes them.
 const READS_MAX: usize = 5;
 
@@ -40,14 +47,53 @@ struct Note {
     current: Vec<i32>,
     /// Numbers that the main file had before, oldest first: lines `past N`.
     past: Vec<i32>,
+    /// How the last sync left the main file: a line `left BYTES NANOSECONDS MILLISECONDS`.
+    left: Option<Left>,
 }
 
-/// Marks the main file with a random number. Errors are ignored: the file then keeps a number that is noted.
-pub(crate) fn mark(db: &Path, number: i32) {
-    let _ = try_mark(db, number);
+/// The main file at the end of a sync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Left {
+    /// The length of the main file.
+    bytes: u64,
+    /// When the main file was last written, in nanoseconds since 1970.
+    written_at: u128,
+    /// When the main file was last looked through for damage, in milliseconds since 1970.
+    looked_at: i64,
 }
 
-fn try_mark(db: &Path, number: i32) -> Result<(), StoreError> {
+impl Left {
+    fn read(db: &Path, looked_at: i64) -> Option<Left> {
+        let file = fs::metadata(db).ok()?;
+        let written_at = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+        Some(Left { bytes: file.len(), written_at, looked_at })
+    }
+
+    fn parse(text: &str) -> Option<Left> {
+        let (bytes, rest) = text.split_once(' ')?;
+        let (written_at, looked_at) = rest.split_once(' ')?;
+        Some(Left {
+            bytes: bytes.parse().ok()?,
+            written_at: written_at.parse().ok()?,
+            looked_at: looked_at.parse().ok()?,
+        })
+    }
+}
+
+/// Marks the main file with a random number. Errors are ignored: the file then keeps a number that is noted. `looked_at`: at the
+/// end of a sync, when the database was last looked through for damage.
+pub(crate) fn mark(db: &Path, number: i32, looked_at: Option<Timestamp>) {
+    let _ = try_mark(db, number, looked_at);
+}
+
+/// When the database was last looked through for damage. None when something may have written to it since the last sync.
+pub(super) fn looked_at(db: &Path) -> Option<Timestamp> {
+    let left = noted(db)?.left?;
+    let is_as_left = Left::read(db, left.looked_at) == Some(left) && !holds_bytes(&beside(db, "-wal"));
+    is_as_left.then(|| Timestamp::from_millis(left.looked_at))
+}
+
+fn try_mark(db: &Path, number: i32, looked_at: Option<Timestamp>) -> Result<(), StoreError> {
     let at = |error| StoreError::File(note_path(db), error);
     let noted = noted(db);
     if noted.as_ref().is_some_and(|note| note.current.len() >= NOTED_MAX) {
@@ -65,7 +111,8 @@ fn try_mark(db: &Path, number: i32) -> Result<(), StoreError> {
         Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
     })?;
     if is_in_main_file {
-        replace(db, number, noted.unwrap_or_default()).map_err(at)?;
+        let left = looked_at.and_then(|looked_at| Left::read(db, looked_at.millis()));
+        replace(db, Note { left, ..noted.unwrap_or_default() }, number).map_err(at)?;
     }
     Ok(())
 }
@@ -124,6 +171,10 @@ fn noted(db: &Path) -> Option<Note> {
     let text = fs::read_to_string(note_path(db)).ok()?;
     let mut note = Note::default();
     for line in text.lines() {
+        if let Some(left) = line.strip_prefix(LEFT) {
+            note.left = Left::parse(left);
+            continue;
+        }
         let (numbers, digits) = match line.strip_prefix(PAST) {
             Some(digits) => (&mut note.past, digits),
             None => (&mut note.current, line),
@@ -140,8 +191,8 @@ fn append(db: &Path, number: i32) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Notes that the main file has this number, and that the numbers of the note before are past.
-fn replace(db: &Path, number: i32, before: Note) -> io::Result<()> {
+/// Writes a note, in which this number is the only present number of the main file.
+fn replace(db: &Path, before: Note, number: i32) -> io::Result<()> {
     let mut past = before.past;
     past.extend(before.current);
     past.retain(|earlier| *earlier != number);
@@ -151,6 +202,9 @@ fn replace(db: &Path, number: i32, before: Note) -> io::Result<()> {
         let _ = writeln!(text, "{PAST}{earlier}");
     }
     let _ = writeln!(text, "{number}");
+    if let Some(Left { bytes, written_at, looked_at }) = before.left {
+        let _ = writeln!(text, "{LEFT}{bytes} {written_at} {looked_at}");
+    }
     write_note(db, &text)
 }
 

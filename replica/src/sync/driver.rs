@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use hearth_contract::formats::Timestamp;
 use secrecy::SecretString;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
@@ -45,7 +46,8 @@ pub async fn run(
     let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
     let random = Box::new(|| Uuid::new_v4().as_u128());
     let path = config.db.clone();
-    let is_seen = blocking(move || inspector::look_at_start(&path)).await?;
+    let now = wall_clock();
+    let looked_at = blocking(move || inspector::look_at_start(&path, now)).await?;
     let (mut engine, refill) = blocking(move || {
         let mut engine = Engine::open(&db, &server, until, policy, random)?;
         // Before the first step, so that a sync that ends when nothing waits does not end before this attempt.
@@ -53,7 +55,7 @@ pub async fn run(
         if let Err(error) = retried {
             tracing::warn!(%error, "files that the server refused because of the key are tried later");
         }
-        mark_file(&db);
+        mark_file(&db, None);
         let refill = engine.refill_reason()?;
         Ok((engine, refill))
     })
@@ -73,7 +75,7 @@ pub async fn run(
     let mut driver = Driver {
         _captures: CaptureTask::start(&config.db, transfer.contact(), captures_changed),
         transfer,
-        inspector: Inspector::start(&config.db, until, is_seen),
+        inspector: Inspector::start(&config.db, until, looked_at, now),
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
         cancel: engine.cancel_flag(),
         stop,
@@ -106,7 +108,7 @@ pub async fn run(
     if ended_by.is_none() && closed.is_ok() {
         let path = driver.config.db.clone();
         blocking(move || {
-            mark_file(&path);
+            mark_file(&path, looked_at);
             Ok(())
         })
         .await?;
@@ -127,10 +129,11 @@ pub async fn run(
     }
 }
 
-/// Marks the database at the start and at the end of a sync, so that an older copy of the file is known by its mark.
-fn mark_file(db: &Path) {
+/// Marks the database at the start and at the end of a sync, so that an older copy of the file is known by its mark. `looked_at`:
+/// at the end, when the database was last looked through for damage.
+fn mark_file(db: &Path, looked_at: Option<Timestamp>) {
     let [a, b, c, d, ..] = Uuid::new_v4().into_bytes();
-    marks::mark(db, i32::from_be_bytes([a, b, c, d]));
+    marks::mark(db, i32::from_be_bytes([a, b, c, d]), looked_at);
 }
 
 fn ignore_busy(

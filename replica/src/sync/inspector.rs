@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hearth_contract::formats::Timestamp;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::core::Until;
 use super::error::SyncError;
 use crate::store::StoreError;
-use crate::store::integrity::{self, Depth};
+use crate::store::integrity::{self, Depth, LOOK_COUNTS};
 use crate::store::salvage::rebuild_request;
 
 /// How long a start waits for the look at all pages. A larger database is looked through while the sync runs.
@@ -19,21 +20,23 @@ const START_LIMIT: Duration = Duration::from_secs(2);
 const INDEX_LIMIT: Duration = Duration::from_secs(10);
 /// How often the files of readers and of people are looked for.
 const FILE_INTERVAL: Duration = Duration::from_millis(500);
-/// How often a lasting sync looks through the whole database.
-const ROUND_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
-/// Looks through the database before a sync begins. True when everything was seen. An error: the database is damaged.
-pub(super) fn look_at_start(db: &Path) -> Result<bool, StoreError> {
-    let look = || -> Result<bool, StoreError> {
-        if !integrity::was_crash(db)? {
-            return integrity::look(db, Depth::Pages, Some(START_LIMIT));
+/// Looks through the database before a sync begins, unless the last look still counts. Gives the time of the last whole look;
+/// None when not everything was seen. An error: the database is damaged.
+pub(super) fn look_at_start(db: &Path, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    let look = || -> Result<Option<Timestamp>, StoreError> {
+        if integrity::was_crash(db)? {
+            integrity::look(db, Depth::Pages, None)?;
+            return integrity::look(db, Depth::PagesAndIndexes, Some(INDEX_LIMIT)).map(|_| Some(now));
         }
-        integrity::look(db, Depth::Pages, None)?;
-        integrity::look(db, Depth::PagesAndIndexes, Some(INDEX_LIMIT)).map(|_| true)
+        match integrity::last_look(db, now) {
+            None => Ok(integrity::look(db, Depth::Pages, Some(START_LIMIT))?.then_some(now)),
+            counts => Ok(counts),
+        }
     };
     match look() {
         // The start itself reports other failures, or waits until another program has unlocked the database.
-        Err(error) if !error.is_damaged() => Ok(false),
+        Err(error) if !error.is_damaged() => Ok(None),
         looked => looked,
     }
 }
@@ -42,9 +45,11 @@ pub(super) fn look_at_start(db: &Path) -> Result<bool, StoreError> {
 pub(super) struct Inspector(JoinHandle<SyncError>);
 
 impl Inspector {
-    /// Begins to look. `is_seen`: the whole database was looked through just now.
-    pub(super) fn start(db: &Path, until: Until, is_seen: bool) -> Inspector {
-        Inspector(tokio::spawn(inspect(db.to_owned(), until, is_seen)))
+    /// Begins to look. `looked_at`: the time of the last whole look, if there was one.
+    pub(super) fn start(db: &Path, until: Until, looked_at: Option<Timestamp>, now: Timestamp) -> Inspector {
+        let age = looked_at.map(|at| Duration::from_millis(u64::try_from(now.millis() - at.millis()).unwrap_or(0)));
+        let pause = age.map_or(Duration::ZERO, |age| LOOK_COUNTS.saturating_sub(age));
+        Inspector(tokio::spawn(inspect(db.to_owned(), until, Instant::now() + pause)))
     }
 
     /// Waits until the sync must end: the database is damaged, or a person wants a rebuild.
@@ -66,8 +71,8 @@ impl Drop for Inspector {
     }
 }
 
-async fn inspect(db: PathBuf, until: Until, is_seen: bool) -> SyncError {
-    let mut next_round = if is_seen { Instant::now() + ROUND_INTERVAL } else { Instant::now() };
+/// Looks through the whole database at `next_round`, and then each time the last look counts no longer.
+async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncError {
     loop {
         // Only a lasting sync has a supervisor that rebuilds.
         if until == Until::Stopped && rebuild_request::is_made(&db) {
@@ -84,7 +89,7 @@ async fn inspect(db: PathBuf, until: Until, is_seen: bool) -> SyncError {
                 // Another failure, such as a locked file, shows in the sync itself. The report of damage stays.
                 _ => {}
             }
-            next_round = Instant::now() + ROUND_INTERVAL;
+            next_round = Instant::now() + LOOK_COUNTS;
         }
         tokio::select! {
             () = sleep(FILE_INTERVAL) => {}

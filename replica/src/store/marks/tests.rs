@@ -10,9 +10,9 @@ fn scene() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("a.db");
     drop(open::read_write(&db).unwrap());
-    mark(&db, 7);
+    mark(&db, 7, None);
     let copy = fs::read(&db).unwrap();
-    mark(&db, 8);
+    mark(&db, 8, None);
     let connection = open::read_write(&db).unwrap();
     connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
     std::mem::forget(connection);
@@ -61,7 +61,7 @@ fn other_replica_under_log_proves_nothing() {
     let (directory, db, _) = scene();
     let other = directory.path().join("b.db");
     drop(open::read_write(&other).unwrap());
-    mark(&other, 9);
+    mark(&other, 9, None);
     fs::copy(&other, &db).unwrap();
     check(&db).unwrap();
     assert_eq!(noted(&db), None);
@@ -83,7 +83,7 @@ fn user_version_set_by_script_is_no_damage() {
 fn newest_past_numbers_are_kept() {
     let (_directory, db, _) = scene();
     let past = (0..PAST_MAX as i32).collect();
-    replace(&db, -1, Note { current: vec![2_000, -1], past }).unwrap();
+    replace(&db, Note { current: vec![2_000, -1], past, left: None }, -1).unwrap();
     let note = noted(&db).unwrap();
     assert_eq!((note.current, note.past.len()), (vec![-1], PAST_MAX));
     assert_eq!((note.past[0], note.past[PAST_MAX - 1]), (1, 2_000));
@@ -109,22 +109,43 @@ fn whole_copy_without_log_is_accepted() {
 }
 
 #[test]
+fn look_counts_until_something_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = directory.path().join("a.db");
+    drop(open::read_write(&db).unwrap());
+    assert_eq!(looked_at(&db), None);
+    let looked = Timestamp::from_millis(5);
+    mark(&db, 9, Some(looked));
+    assert_eq!(looked_at(&db), Some(looked));
+    assert_eq!(noted(&db).unwrap().current, [9]);
+
+    let script = open::read_write(&db).unwrap();
+    script.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
+    assert_eq!(looked_at(&db), None, "the log holds a change");
+    drop(script);
+    assert_eq!(looked_at(&db), None, "the main file was written");
+    // The next sync begins.
+    mark(&db, 10, None);
+    assert_eq!(noted(&db).unwrap().left, None);
+}
+
+#[test]
 fn reader_delays_the_note() {
     let (_directory, db, _) = scene();
     let reader = open::read_write(&db).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM rooms").unwrap();
-    mark(&db, 9);
-    assert_eq!(noted(&db), Some(Note { current: vec![8, 9], past: vec![7] }));
+    mark(&db, 9, None);
+    assert_eq!(noted(&db), Some(Note { current: vec![8, 9], past: vec![7], left: None }));
     check(&db).unwrap();
     reader.execute_batch("COMMIT").unwrap();
-    mark(&db, 10);
-    assert_eq!(noted(&db), Some(Note { current: vec![10], past: vec![7, 8, 9] }));
+    mark(&db, 10, None);
+    assert_eq!(noted(&db), Some(Note { current: vec![10], past: vec![7, 8, 9], left: None }));
 }
 
 #[test]
 fn zeros_in_unread_page_are_found() {
     let (_directory, db, _) = scene();
-    mark(&db, 9);
+    mark(&db, 9, None);
     let page: i64 = open::read_write(&db)
         .unwrap()
         .query_row("SELECT rootpage FROM sqlite_schema WHERE name = '_requests'", [], |row| row.get(0))
