@@ -114,7 +114,7 @@ pub struct Machine {
     /// True when the server was restored and the machine cannot know that yet.
     pub is_unaware: bool,
     /// The head when the machine last began to read the feed from its start. A backfill up to this head never expires.
-    pub backfill_head: i64,
+    backfill_head: i64,
     /// What earlier checks have learnt about the replica.
     pub ledger: Ledger,
     policy: ConflictPolicy,
@@ -215,6 +215,16 @@ impl Machine {
     /// True when a second process can take the sync lock.
     pub fn second_process_can_lock(&self) -> bool {
         SyncLock::try_take(&self.db).is_ok_and(|lock| lock.is_some())
+    }
+
+    /// Notes the head at the start of a backfill. A request that arrives late begins no other backfill: the machine has rows by
+    /// then, and goes on from its own cursor.
+    pub fn note_backfill(&mut self, head: i64) {
+        let text = "SELECT position > 0 FROM _sync";
+        let has_begun = self.script_connection.query_row(text, [], |row| row.get(0)).unwrap_or(false);
+        if !has_begun {
+            self.backfill_head = head;
+        }
     }
 
     /// True while a backfill is between its first rows and the head at its start. After a restore, a reconcile runs in

@@ -114,7 +114,7 @@ impl World {
             && !request.path.contains("cursor=")
             && !request.path.ends_with("limit=1")
         {
-            self.machines[from.machine].backfill_head = self.model.current().head;
+            self.machines[from.machine].note_backfill(self.model.current().head);
         }
         if !wanted {
             return Ok(());

@@ -39,7 +39,7 @@ impl World {
         match self.server.open(from.machine, request) {
             Ok(Ok(body)) => {
                 if request.path.contains("cursor=start") {
-                    self.machines[from.machine].backfill_head = self.model.current().head;
+                    self.machines[from.machine].note_backfill(self.model.current().head);
                 }
                 let number = stream;
                 let opened = ServerStream {
