@@ -1,5 +1,6 @@
 //! The workload `catch-up`: a replica reconciles after a retention gap. Must not know the other workloads.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use hearth_tests::process;
@@ -22,7 +23,7 @@ pub(crate) fn catch_up(testbed: &mut Testbed) -> anyhow::Result<()> {
     change(testbed)?;
 
     let back = init(testbed, "back.db", &proxy.address)?;
-    std::fs::copy(&away, &back)?;
+    copy_as_left(&away, &back)?;
     sync(&back)?;
     let caught_up = proxy.take();
     testbed.record("requests", "", &[caught_up.requests as f64], None);
@@ -40,7 +41,7 @@ pub(crate) fn catch_up(testbed: &mut Testbed) -> anyhow::Result<()> {
         std::fs::remove_file(new)?;
 
         let back = init(testbed, "again.db", &testbed.address)?;
-        std::fs::copy(&away, &back)?;
+        copy_as_left(&away, &back)?;
         let began = Instant::now();
         each.push(sync(&back)?.processor / 1000.0);
         let took = began.elapsed().as_secs_f64() * 1000.0;
@@ -55,6 +56,17 @@ pub(crate) fn catch_up(testbed: &mut Testbed) -> anyhow::Result<()> {
     testbed.record("first sync", "ms", &firsts, None);
     testbed.record("until in step / first sync", "", &shares, Some(Target::AtMost(0.2)));
     testbed.record("processor time of the replica", "ms", &each, None);
+    Ok(())
+}
+
+/// Copies a database with the note of its last sync. The copy has the time of the original, as a file that nothing has written
+/// to.
+fn copy_as_left(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let marks = |db: &Path| PathBuf::from(format!("{}.marks", db.display()));
+    std::fs::copy(from, to)?;
+    std::fs::copy(marks(from), marks(to))?;
+    let copy = std::fs::File::options().write(true).open(to)?;
+    copy.set_modified(std::fs::metadata(from)?.modified()?)?;
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! Buffers pages of an id list, to write several pages in one transaction. Must not write.
+//! Buffers pages of a list, of ids or of changed records, to write several pages in one transaction: pages of the file that each
+//! transaction changes are then written once. Must not write.
 //!
 //! The core counts a buffered page as saved. The owner must therefore write the buffer before any other action, and drop
 //! the buffer after a failed write: the list then continues from the state on disk.
@@ -7,6 +8,8 @@ use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
 
 /// Ids in the buffer: ten pages.
 const IDS_MAX: usize = 1000;
+/// Records in the buffer: five pages.
+const RECORDS_MAX: usize = 500;
 
 /// The response to a query of a reconcile, and the next step.
 #[derive(Debug)]
@@ -19,13 +22,18 @@ pub(super) struct QueryResponse {
 impl QueryResponse {
     /// Whether the write may wait for the next page.
     pub(super) fn may_wait(&self) -> bool {
-        matches!((&self.query, &self.next_step), (ReconcileQuery::Ids { .. }, ReconcileStep::Ids { .. }))
-            && self.found.ids.len() < IDS_MAX
+        let goes_on = matches!(
+            (&self.query, &self.next_step),
+            (ReconcileQuery::Ids { .. }, ReconcileStep::Ids { .. })
+                | (ReconcileQuery::Changes { .. }, ReconcileStep::Changes { cursor: Some(_), .. })
+        );
+        goes_on && self.found.ids.len() < IDS_MAX && self.found.records.len() < RECORDS_MAX
     }
 
     /// Appends the next page.
     pub(super) fn extend(&mut self, next: QueryResponse) {
         self.found.ids.extend(next.found.ids);
+        self.found.records.extend(next.found.records);
         self.found.next_cursor = next.found.next_cursor;
         self.found.as_of = self.found.as_of.max(next.found.as_of);
         self.next_step = next.next_step;
@@ -34,6 +42,7 @@ impl QueryResponse {
 
 #[cfg(test)]
 mod tests {
+    use hearth_contract::check::Fields;
     use hearth_contract::schema::Kind;
 
     use uuid::Uuid;
@@ -63,5 +72,21 @@ mod tests {
         assert!(!buffer.may_wait());
         assert_eq!((buffer.found.ids.len(), buffer.found.as_of), (3, 9));
         assert_eq!(buffer.query, ReconcileQuery::Ids { kind: Kind::Room, cursor: None }, "the query of the first page");
+    }
+    #[test]
+    fn changed_records_wait_until_their_collection_ends() {
+        let since = Some("2026-01-01T00:00:00.000Z".to_owned());
+        let changes = |kind, cursor: Option<&str>| ReconcileStep::Changes { kind, cursor: cursor.map(str::to_owned) };
+        let page = |next_step, records| QueryResponse {
+            query: ReconcileQuery::Changes { kind: Kind::Room, since: since.clone(), cursor: None },
+            found: ReconcileResponse { records: vec![Fields::new(); records], ..ReconcileResponse::default() },
+            next_step,
+        };
+        let mut buffer = page(changes(Kind::Room, Some("b")), 100);
+        assert!(buffer.may_wait());
+        buffer.extend(page(changes(Kind::Inventory, None), 7));
+        assert!(!buffer.may_wait(), "the next page is of another collection");
+        assert_eq!(buffer.found.records.len(), 107);
+        assert!(!page(changes(Kind::Room, Some("b")), RECORDS_MAX).may_wait());
     }
 }

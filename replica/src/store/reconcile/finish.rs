@@ -29,7 +29,10 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         )?;
         tx.execute("DELETE FROM _reconcile", [])?;
         listing::clear(tx)?;
-        base::drop_last_versions(tx)?;
+        // The sweep of listed deletions has kept none.
+        if !only_changes {
+            base::drop_last_versions(tx)?;
+        }
         settle::settle(tx, position, now)?;
         next_tasks::end::settle_shown(tx, true, now)?;
         missed_events::clear_disproved_marks(tx)?;
