@@ -1,15 +1,15 @@
-//! Requests that may have been applied without a response, while events were missed. Must not know how missed events are made
-//! up for.
+//! Requests whose effect the feed would show, when it cannot: requests that may have been applied while events were missed, and
+//! refused requests whose reason is gone. Must not know how missed events are made up for.
 
 use rusqlite::Connection;
 
 use crate::store::StoreError;
 use crate::store::edits::outbox;
 
-/// Drops the preconditions of given-up requests, when the server says that the feed has reached its head, and when a contact
-/// begins. Their edits are then merged again once the feed has caught up, also without a newer event of the record: a restore may
-/// have taken back the version that refused the request. True when there were such requests.
-pub(crate) fn drop_stale_preconditions(tx: &Connection) -> Result<bool, StoreError> {
+/// Forgets which version a refused (412) edit waits for. Called when a contact begins, and when the feed has reached its head: the
+/// edit is then merged again, also without a newer version. A restore may have taken that version back, and the edit would wait
+/// for ever. True when an edit waited.
+pub(crate) fn stop_waiting_for_new_version(tx: &Connection) -> Result<bool, StoreError> {
     let text = "UPDATE _outbox SET if_match = NULL, if_absent = 0
          WHERE given_up AND (if_absent OR if_match IS NOT NULL)
              AND edit_id IN (SELECT id FROM edits WHERE state = 'waiting')";

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::model::{ConflictPolicy, Method, ReasonCode};
 use crate::store::edits::adapt;
-use crate::store::edits::reason::{Reason, field_conflict, is_field_conflict};
+use crate::store::edits::reason::{Reason, field_conflict};
 use crate::store::merge::{BaseImage, FieldConflict, MergeResult, three_way_merge};
 use crate::store::{StoreError, base};
 
@@ -65,9 +65,15 @@ pub(super) enum EarlierEffect {
 }
 
 impl EarlierEffect {
-    /// The earlier effect of an edit that waits for a person. `code`: why it waits.
-    pub(super) const fn of_waiting(code: Option<ReasonCode>) -> EarlierEffect {
-        if is_field_conflict(code) { EarlierEffect::None } else { EarlierEffect::PersonDecides }
+    /// The earlier effect of an edit that waits for a person. `code`: why it waits. `may_take_effect`: a request of the edit may
+    /// still take effect. The server has never had an edit that only contradicts its version of the record: both sides changed
+    /// a field, or the record was deleted there.
+    pub(super) const fn of_waiting(code: Option<ReasonCode>, may_take_effect: bool) -> EarlierEffect {
+        match code {
+            Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides) => EarlierEffect::None,
+            Some(ReasonCode::DeletedThere) if !may_take_effect => EarlierEffect::None,
+            _ => EarlierEffect::PersonDecides,
+        }
     }
 }
 
@@ -162,6 +168,25 @@ mod tests {
         ] {
             let found = compared(merge.clone()).next_step(Method::Update, effect, policy);
             assert_eq!(found, expected, "{merge:?} {effect:?} {policy:?}");
+        }
+    }
+
+    #[test]
+    fn earlier_effect_of_waiting_edit_follows_its_reason() {
+        for code in ReasonCode::ALL {
+            for may_take_effect in [true, false] {
+                let is_none = match code {
+                    ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides => true,
+                    ReasonCode::DeletedThere => !may_take_effect,
+                    _ => false,
+                };
+                let expected = if is_none { EarlierEffect::None } else { EarlierEffect::PersonDecides };
+                assert_eq!(
+                    EarlierEffect::of_waiting(Some(*code), may_take_effect),
+                    expected,
+                    "{code} {may_take_effect}"
+                );
+            }
         }
     }
 

@@ -80,12 +80,6 @@ pub(in crate::store) fn field_conflict(method: Method, fields: Vec<&'static str>
     if method == Method::Delete { Reason::ChangedThere } else { Reason::ChangedOnBothSides(fields) }
 }
 
-/// True for the reasons of [`field_conflict`]: the server has never had the edit. Edits with other reasons may have been
-/// applied.
-pub(in crate::store) const fn is_field_conflict(code: Option<ReasonCode>) -> bool {
-    matches!(code, Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides))
-}
-
 /// Writes the state of an edit with its reason. None clears the code and the sentence.
 pub(super) fn set_state(
     tx: &Connection,

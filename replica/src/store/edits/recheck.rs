@@ -32,7 +32,7 @@ pub(crate) fn recheck_record(
     let mut goes_on = false;
     for (edit, state, code) in edits {
         let Some(found) = pending::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
-        let effect = EarlierEffect::of_waiting(code);
+        let effect = EarlierEffect::of_waiting(code, found.may_take_effect);
         let compared = decide::compare(tx, &found)?;
         match compared.next_step(found.method, effect, ConflictPolicy::Ask) {
             NextStep::End(ending) => {

@@ -523,6 +523,21 @@ fn listing_fetches_only_newer_records() {
 }
 
 #[test]
+fn conflict_with_delete_ends_when_restore_brings_record_back() {
+    let mut scene = Scene::with_task();
+    scene.does("UPDATE tasks SET title = 'Mine'");
+    scene.hear(vec![deleted(7)]);
+    assert_eq!(scene.row("SELECT state, reason_code FROM edits"), json!(["conflict", "deleted_there"]));
+    scene.recovers(&restored(Some(6)));
+    let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
+    scene.is_listed(Kind::Task, vec![record(TASK, 5, listed)], 6);
+    scene.is_at_present(6);
+    scene.finishes();
+    assert_eq!((scene.states(), scene.plan()), (vec![EditState::Waiting], vec![1]));
+    assert_eq!(scene.send(1).if_match, Some(5));
+}
+
+#[test]
 fn conflict_is_rechecked_after_reconcile() {
     let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");

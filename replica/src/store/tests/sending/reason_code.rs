@@ -1,7 +1,7 @@
 //! The word that stands beside the sentence of a delayed or parked edit (`edits.reason_code`).
 
 use super::*;
-use crate::model::{Method, ReasonCode};
+use crate::model::ReasonCode;
 
 /// The task at revision 5, with one local edit.
 fn edited(sql: &str) -> Scene {
@@ -98,14 +98,4 @@ fn reason_code_of_blocked_edit_is_dependency() {
         scene.one("SELECT count(reason_code) + count(reason) + (SELECT count(blocked_by) FROM _outbox) FROM edits"),
         "0"
     );
-}
-
-#[test]
-fn reason_code_of_a_method_is_its_conflict() {
-    use crate::store::edits::reason::{field_conflict, is_field_conflict};
-    for method in Method::ALL {
-        assert!(is_field_conflict(field_conflict(*method, vec!["title"]).code()), "{method}");
-    }
-    let others = ReasonCode::ALL.iter().filter(|code| !is_field_conflict(Some(**code)));
-    assert_eq!(others.count(), ReasonCode::ALL.len() - 2);
 }
