@@ -114,8 +114,11 @@ async fn home_with_records_is_not_refilled() {
     let (device, _lost, _) = lost_home().await;
     let (_home, _server, client, arguments) = empty_home(&[]);
     client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let profile = || ["toml", "key"].map(|part| std::fs::read_to_string(format!("{}.{part}", device.db)).unwrap());
+    let before = profile();
     let (code, text) = run(&device, &arguments);
     assert!(code == 5 && text.contains("not empty"), "{code}: {text}");
+    assert_eq!(profile(), before, "the replica still follows its own home");
     assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
     assert_ne!(device.phase(), "blocked");
 }

@@ -41,7 +41,7 @@ impl Context {
         if let Some(warning) = hearth_replica::doctor::network_warning(db) {
             output::message(&format!("hearth-replica: {warning}"));
         }
-        if hearth_replica::database_was_removed(db) {
+        if hearth_replica::database_was_removed(db) && !hearth_replica::database_exists(db) {
             let removed = removed_text(db);
             output::message(&format!(
                 "hearth-replica: {removed}; a new database is created, without the edits that only the old one held"

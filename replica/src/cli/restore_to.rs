@@ -60,7 +60,13 @@ impl RestoreTo {
         let key = self.key(context, &server, plan.server.is_some())?;
         let asked = async { Ok(fetch_identity(&server, &key).await?) };
         let identity: Identity = runtime::block_on(asked)?;
-        check(&identity, &from)?;
+        if identity.home_id == from {
+            // A refill that ended, and was cut before its first sync, is repeated.
+            output::message("nothing is to be sent: this replica follows that home already");
+            output::next_step("hearth-replica sync");
+            return Ok(());
+        }
+        check(&identity)?;
         if plan.server.is_none() && !self.is_agreed(plan.records, &server, &identity)? {
             output::message("nothing was sent");
             return Ok(());
@@ -69,11 +75,18 @@ impl RestoreTo {
             return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
         };
         // The key is kept before the home is bound to it: after a cut, only this key may go on.
-        let profile = save_profile(context, &server, key.clone())?;
+        let profile = save_profile(context, Some(server.clone()), Some(key.clone()))?;
         let bar = progress_bar(plan.records);
         let sent = |records: usize| bar.set_position(records as u64);
-        let refilled = async { Ok(refill_home(db, &server, &key, &identity, &from, sent).await?) };
-        let report = runtime::block_on(refilled)?;
+        let refilled = async { Ok(refill_home(db, &server, &key, &identity, &from, sent).await) };
+        let report = match runtime::block_on(refilled)? {
+            Err(refused @ RefillError::NotEmpty(_)) if plan.server.is_none() => {
+                // Nothing is bound to the new key, and the replica goes on with its home.
+                save_profile(context, context.profile.server.clone(), context.profile.key.clone())?;
+                return Err(refused.into());
+            }
+            ended => ended?,
+        };
         bar.finish_and_clear();
 
         let replica = context.open_or_create()?;
@@ -135,11 +148,7 @@ impl RestoreTo {
 }
 
 /// Refuses a key that cannot fill its home.
-fn check(identity: &Identity, from: &str) -> Result<(), Failure> {
-    if identity.home_id == from {
-        return Err(Failure::new(Exit::Failure, "the key is for the home that this replica follows already")
-            .hint("hearth-replica sync"));
-    }
+fn check(identity: &Identity) -> Result<(), Failure> {
     let needed = |kind: Kind| format!("{}:write", kind.collection());
     let missing = Kind::ALL.into_iter().map(needed).find(|scope| !identity.scopes.contains(scope));
     match missing {
@@ -150,12 +159,12 @@ fn check(identity: &Identity, from: &str) -> Result<(), Failure> {
 }
 
 /// Saves server and key of the profile, as `init` does.
-fn save_profile(context: &Context, server: &str, key: SecretString) -> Result<Profile, Failure> {
+fn save_profile(context: &Context, server: Option<String>, key: Option<SecretString>) -> Result<Profile, Failure> {
     let db = context.db_given.then(|| context.profile.db.clone());
     let mut profile = Profile::for_setup(&context.profile.name, db.as_deref(), context.named)?;
-    profile.server = Some(server.to_owned());
+    profile.server = server;
     profile.conflict_policy = context.profile.conflict_policy;
-    profile.key = Some(key);
+    profile.key = key;
     profile.save()?;
     Ok(profile)
 }

@@ -25,6 +25,11 @@ pub(super) fn extract(kept: &Path, blank: &Connection) -> Result<LocalData, Stor
             "The file was found empty, and its log too: edits that the server has not confirmed are lost, if there were any."
                 .to_owned(),
         ),
+        None if !holds_bytes(kept) => data.lost.push(format!(
+            "The file was found empty. Its log, {}, may still hold edits that the server has not confirmed. SQLite deletes the log when \
+             it opens the empty file, so open only a copy of both.",
+            beside(kept, "-wal").display()
+        )),
         None => data.lost.push(format!(
             "Nothing in the file can be read here, not even edits that the server has not confirmed; \
              `sqlite3 {} .recover` may still show some.",
