@@ -221,7 +221,7 @@ impl Machine {
     /// then, and goes on from its own cursor.
     pub fn note_backfill(&mut self, head: i64) {
         let text = "SELECT position > 0 FROM _sync";
-        let has_begun = self.script_connection.query_row(text, [], |row| row.get(0)).unwrap_or(false);
+        let has_begun = self.script_connection.query_row(text, [], |row| row.get(0)).unwrap_or(true);
         if !has_begun {
             self.backfill_head = head;
         }

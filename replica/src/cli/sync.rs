@@ -259,7 +259,7 @@ fn wait_for_daemon(
             }
         }
         if is_reached(until, &now, head) {
-            // The process looked through the database when it started.
+            // The process looked through the database when it started, or a look before is still valid.
             hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
             drop(watch);
             return Ok(None);

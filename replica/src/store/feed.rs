@@ -323,7 +323,7 @@ impl<'a> Run<'a> {
             self.affects_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
         }
         if batch.is_at_present() && self.editing {
-            self.affects_edits |= missed_events::drop_stale_preconditions(tx)?;
+            self.affects_edits |= missed_events::stop_waiting_for_new_version(tx)?;
         }
         if batch.is_at_present() && self.editing && is_backfill {
             missed_events::clear_disproved_marks(tx)?;

@@ -12,8 +12,8 @@ use super::{StoreError, connection, health, marks, read_only};
 /// Virtual machine steps between two looks at the clock.
 const CLOCK_STEPS: i32 = 10_000;
 
-/// How long a look counts, for a database that nothing has written to since the last sync.
-pub(crate) const LOOK_COUNTS: Duration = Duration::from_secs(24 * 3600);
+/// How long a look at the whole database is valid, if nothing writes to the database between the syncs.
+pub(crate) const LOOK_VALID_FOR: Duration = Duration::from_secs(24 * 3600);
 
 /// The most faults that an error names.
 const FAULTS_MAX: usize = 3;
@@ -58,15 +58,15 @@ pub(crate) fn look(db: &Path, depth: Depth, limit: Option<Duration>) -> Result<b
     Ok(true)
 }
 
-/// When the database was last looked through, if that look still counts: it is at most [`LOOK_COUNTS`] old, nothing has written
+/// When the database was last looked through, if that look is still valid: it is at most [`LOOK_VALID_FOR`] old, nothing has written
 /// to the database since the last sync, and no reader has reported damage.
 pub(crate) fn last_look(db: &Path, now: Timestamp) -> Option<Timestamp> {
     let looked_at = marks::looked_at(db)?;
     let age = u64::try_from(now.millis() - looked_at.millis()).ok()?;
-    (Duration::from_millis(age) <= LOOK_COUNTS && !is_damage_reported(db)).then_some(looked_at)
+    (Duration::from_millis(age) <= LOOK_VALID_FOR && !is_damage_reported(db)).then_some(looked_at)
 }
 
-/// Looks for damage before a claim about a database, for `limit` at most, unless the last look still counts. When a reader has
+/// Looks for damage before a claim about a database, for `limit` at most, unless the last look is still valid. When a reader has
 /// reported damage, the indexes are looked at too, and a look that the limit ends proves nothing against the report. An error: the
 /// database is damaged, or a report of damage stands. Other failures are no damage; the claim's own reads report them.
 pub(crate) fn check_before_claim(db: &Path, limit: Duration, now: Timestamp) -> Result<(), StoreError> {
@@ -129,15 +129,15 @@ mod tests {
         check_before_claim(&db, Duration::from_secs(60), now).unwrap();
     }
     #[test]
-    fn look_counts_for_a_day_without_reports() {
+    fn look_is_valid_for_a_day_without_reports() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("a.db");
         drop(open::read_write(&db).unwrap());
         let looked_at = Timestamp::from_millis(5_000);
         marks::mark(&db, 1, Some(looked_at));
-        let day = LOOK_COUNTS.as_millis() as i64;
-        for (age, counts) in [(0, true), (day, true), (day + 1, false), (-1, false)] {
-            assert_eq!(last_look(&db, looked_at.plus_millis(age)).is_some(), counts, "{age}");
+        let day = LOOK_VALID_FOR.as_millis() as i64;
+        for (age, is_valid) in [(0, true), (day, true), (day + 1, false), (-1, false)] {
+            assert_eq!(last_look(&db, looked_at.plus_millis(age)).is_some(), is_valid, "{age}");
         }
         report_damage(&db);
         assert_eq!(last_look(&db, looked_at), None);

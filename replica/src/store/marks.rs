@@ -3,7 +3,8 @@
 //! with an earlier number of this replica is an older copy: SQLite would write the pages of the log into it. A number that no
 //! sync has written proves nothing, because a script may set it. Must not repair.
 //!
-//! The note of a sync that ended in order also says how the main file was left, and when it was last looked through for damage.
+//! The note of a `sync` that ended in order also says what the file system told about the main file at the end, and when the file
+//! was last looked through for damage.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +13,6 @@ use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::UNIX_EPOCH;
 
 use hearth_contract::formats::Timestamp;
 
@@ -32,8 +32,8 @@ const NOTED_MAX: usize = 64;
 const PAST_MAX: usize = 1000;
 /// The beginning of a line with an earlier number.
 const PAST: &str = "past ";
-/// The beginning of the line that says how a sync left the main file.
-const LEFT: &str = "left ";
+/// The beginning of the line about the main file at the end of a sync.
+const END: &str = "end ";
 /// How often the file and the note are read until both belong together, while a sync changes them.
 const READS_MAX: usize = 5;
 
@@ -47,50 +47,60 @@ struct Note {
     current: Vec<i32>,
     /// Numbers that the main file had before, oldest first: lines `past N`.
     past: Vec<i32>,
-    /// How the last sync left the main file: a line `left BYTES NANOSECONDS MILLISECONDS`.
-    left: Option<Left>,
+    /// The main file at the end of the last sync: a line `end FILE_NUMBER BYTES NANOSECONDS MILLISECONDS`.
+    end: Option<EndState>,
 }
 
 /// The main file at the end of a sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Left {
+struct EndState {
+    /// The number that the file system gives to the file. A copy has another.
+    inode: u64,
     /// The length of the main file.
     bytes: u64,
-    /// When the main file was last written, in nanoseconds since 1970.
-    written_at: u128,
+    /// When the main file or its attributes were last changed, in nanoseconds since 1970. No program can set this time.
+    changed_at: i128,
     /// When the main file was last looked through for damage, in milliseconds since 1970.
     looked_at: i64,
 }
 
-impl Left {
-    fn read(db: &Path, looked_at: i64) -> Option<Left> {
+impl EndState {
+    #[cfg(unix)]
+    fn read(db: &Path, looked_at: i64) -> Option<EndState> {
+        use std::os::unix::fs::MetadataExt;
         let file = fs::metadata(db).ok()?;
-        let written_at = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
-        Some(Left { bytes: file.len(), written_at, looked_at })
+        let changed_at = i128::from(file.ctime()) * 1_000_000_000 + i128::from(file.ctime_nsec());
+        Some(EndState { inode: file.ino(), bytes: file.len(), changed_at, looked_at })
     }
 
-    fn parse(text: &str) -> Option<Left> {
-        let (bytes, rest) = text.split_once(' ')?;
-        let (written_at, looked_at) = rest.split_once(' ')?;
-        Some(Left {
+    /// None: the system does not tell when a file was changed.
+    #[cfg(not(unix))]
+    fn read(_db: &Path, _looked_at: i64) -> Option<EndState> {
+        None
+    }
+
+    fn parse(text: &str) -> Option<EndState> {
+        let [inode, bytes, changed_at, looked_at] = text.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        Some(EndState {
+            inode: inode.parse().ok()?,
             bytes: bytes.parse().ok()?,
-            written_at: written_at.parse().ok()?,
+            changed_at: changed_at.parse().ok()?,
             looked_at: looked_at.parse().ok()?,
         })
     }
 }
 
-/// Marks the main file with a random number. Errors are ignored: the file then keeps a number that is noted. `looked_at`: at the
-/// end of a sync, when the database was last looked through for damage.
+/// Marks the main file with a random number. Errors are ignored: the file then keeps a number that is noted. `looked_at`: when the
+/// database was last looked through for damage, if that is to be noted; only at the end of a sync.
 pub(crate) fn mark(db: &Path, number: i32, looked_at: Option<Timestamp>) {
     let _ = try_mark(db, number, looked_at);
 }
 
 /// When the database was last looked through for damage. None when something may have written to it since the last sync.
 pub(super) fn looked_at(db: &Path) -> Option<Timestamp> {
-    let left = noted(db)?.left?;
-    let is_as_left = Left::read(db, left.looked_at) == Some(left) && !holds_bytes(&beside(db, "-wal"));
-    is_as_left.then(|| Timestamp::from_millis(left.looked_at))
+    let end = noted(db)?.end?;
+    let is_unchanged = EndState::read(db, end.looked_at) == Some(end) && !holds_bytes(&beside(db, "-wal"));
+    is_unchanged.then(|| Timestamp::from_millis(end.looked_at))
 }
 
 fn try_mark(db: &Path, number: i32, looked_at: Option<Timestamp>) -> Result<(), StoreError> {
@@ -111,8 +121,8 @@ fn try_mark(db: &Path, number: i32, looked_at: Option<Timestamp>) -> Result<(), 
         Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
     })?;
     if is_in_main_file {
-        let left = looked_at.and_then(|looked_at| Left::read(db, looked_at.millis()));
-        replace(db, Note { left, ..noted.unwrap_or_default() }, number).map_err(at)?;
+        let end = looked_at.and_then(|looked_at| EndState::read(db, looked_at.millis()));
+        replace(db, Note { end, ..noted.unwrap_or_default() }, number).map_err(at)?;
     }
     Ok(())
 }
@@ -166,13 +176,13 @@ fn note_path(db: &Path) -> PathBuf {
     companion(db, "marks")
 }
 
-/// The note; None when there is none. Lines that are no numbers are skipped.
+/// The note; None when there is none. Lines that cannot be read are skipped.
 fn noted(db: &Path) -> Option<Note> {
     let text = fs::read_to_string(note_path(db)).ok()?;
     let mut note = Note::default();
     for line in text.lines() {
-        if let Some(left) = line.strip_prefix(LEFT) {
-            note.left = Left::parse(left);
+        if let Some(end) = line.strip_prefix(END) {
+            note.end = EndState::parse(end);
             continue;
         }
         let (numbers, digits) = match line.strip_prefix(PAST) {
@@ -202,8 +212,8 @@ fn replace(db: &Path, before: Note, number: i32) -> io::Result<()> {
         let _ = writeln!(text, "{PAST}{earlier}");
     }
     let _ = writeln!(text, "{number}");
-    if let Some(Left { bytes, written_at, looked_at }) = before.left {
-        let _ = writeln!(text, "{LEFT}{bytes} {written_at} {looked_at}");
+    if let Some(EndState { inode, bytes, changed_at, looked_at }) = before.end {
+        let _ = writeln!(text, "{END}{inode} {bytes} {changed_at} {looked_at}");
     }
     write_note(db, &text)
 }

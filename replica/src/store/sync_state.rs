@@ -168,7 +168,7 @@ pub(crate) fn record_greeting(
                  offline_since = NULL, daemon_pid = coalesce(?4, daemon_pid)",
             (head, retention_seconds, now.to_string(), process),
         )?;
-        missed_events::drop_stale_preconditions(tx)?;
+        missed_events::stop_waiting_for_new_version(tx)?;
         base::clear_reported_missing(tx)?;
         head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
     })

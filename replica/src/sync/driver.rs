@@ -107,6 +107,8 @@ pub async fn run(
     let closed = driver.step(close).await;
     if ended_by.is_none() && closed.is_ok() {
         let path = driver.config.db.clone();
+        // A look says nothing about what other programs wrote in the hours of a lasting sync, or about pages after an error.
+        let looked_at = looked_at.filter(|_| until != Until::Stopped && end.is_ok());
         blocking(move || {
             mark_file(&path, looked_at);
             Ok(())
@@ -130,7 +132,7 @@ pub async fn run(
 }
 
 /// Marks the database at the start and at the end of a sync, so that an older copy of the file is known by its mark. `looked_at`:
-/// at the end, when the database was last looked through for damage.
+/// when the database was last looked through for damage, if that is to be noted.
 fn mark_file(db: &Path, looked_at: Option<Timestamp>) {
     let [a, b, c, d, ..] = Uuid::new_v4().into_bytes();
     marks::mark(db, i32::from_be_bytes([a, b, c, d]), looked_at);

@@ -11,7 +11,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::core::Until;
 use super::error::SyncError;
 use crate::store::StoreError;
-use crate::store::integrity::{self, Depth, LOOK_COUNTS};
+use crate::store::files::holds_bytes;
+use crate::store::integrity::{self, Depth, LOOK_VALID_FOR};
 use crate::store::salvage::rebuild_request;
 
 /// How long a start waits for the look at all pages. A larger database is looked through while the sync runs.
@@ -21,9 +22,12 @@ const INDEX_LIMIT: Duration = Duration::from_secs(10);
 /// How often the files of readers and of people are looked for.
 const FILE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Looks through the database before a sync begins, unless the last look still counts. Gives the time of the last whole look;
-/// None when not everything was seen. An error: the database is damaged.
+/// Looks through the database before a sync begins, unless the last look is still valid. Gives the time of the last whole look;
+/// None when not everything was seen, and for a new database. An error: the database is damaged.
 pub(super) fn look_at_start(db: &Path, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    if !holds_bytes(db) {
+        return Ok(None);
+    }
     let look = || -> Result<Option<Timestamp>, StoreError> {
         if integrity::was_crash(db)? {
             integrity::look(db, Depth::Pages, None)?;
@@ -31,7 +35,7 @@ pub(super) fn look_at_start(db: &Path, now: Timestamp) -> Result<Option<Timestam
         }
         match integrity::last_look(db, now) {
             None => Ok(integrity::look(db, Depth::Pages, Some(START_LIMIT))?.then_some(now)),
-            counts => Ok(counts),
+            still_valid => Ok(still_valid),
         }
     };
     match look() {
@@ -48,7 +52,7 @@ impl Inspector {
     /// Begins to look. `looked_at`: the time of the last whole look, if there was one.
     pub(super) fn start(db: &Path, until: Until, looked_at: Option<Timestamp>, now: Timestamp) -> Inspector {
         let age = looked_at.map(|at| Duration::from_millis(u64::try_from(now.millis() - at.millis()).unwrap_or(0)));
-        let pause = age.map_or(Duration::ZERO, |age| LOOK_COUNTS.saturating_sub(age));
+        let pause = age.map_or(Duration::ZERO, |age| LOOK_VALID_FOR.saturating_sub(age));
         Inspector(tokio::spawn(inspect(db.to_owned(), until, Instant::now() + pause)))
     }
 
@@ -71,7 +75,7 @@ impl Drop for Inspector {
     }
 }
 
-/// Looks through the whole database at `next_round`, and then each time the last look counts no longer.
+/// Looks through the whole database at `next_round`, and then once a day.
 async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncError {
     loop {
         // Only a lasting sync has a supervisor that rebuilds.
@@ -89,7 +93,7 @@ async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncErro
                 // Another failure, such as a locked file, shows in the sync itself. The report of damage stays.
                 _ => {}
             }
-            next_round = Instant::now() + LOOK_COUNTS;
+            next_round = Instant::now() + LOOK_VALID_FOR;
         }
         tokio::select! {
             () = sleep(FILE_INTERVAL) => {}

@@ -1,5 +1,5 @@
-//! Buffers pages of a list, of ids or of changed records, to write several pages in one transaction: pages of the file that each
-//! transaction changes are then written once. Must not write.
+//! Buffers pages of a list, of ids or of changed records, to write several pages in one transaction. What each transaction changes
+//! in the indexes is then written once. Must not write.
 //!
 //! The core counts a buffered page as saved. The owner must therefore write the buffer before any other action, and drop
 //! the buffer after a failed write: the list then continues from the state on disk.
@@ -8,7 +8,7 @@ use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
 
 /// Ids in the buffer: ten pages.
 const IDS_MAX: usize = 1000;
-/// Records in the buffer: five pages.
+/// Records in the buffer: five pages. A page of the server has at most 4 MiB.
 const RECORDS_MAX: usize = 500;
 
 /// The response to a query of a reconcile, and the next step.

@@ -83,7 +83,7 @@ fn user_version_set_by_script_is_no_damage() {
 fn newest_past_numbers_are_kept() {
     let (_directory, db, _) = scene();
     let past = (0..PAST_MAX as i32).collect();
-    replace(&db, Note { current: vec![2_000, -1], past, left: None }, -1).unwrap();
+    replace(&db, Note { current: vec![2_000, -1], past, end: None }, -1).unwrap();
     let note = noted(&db).unwrap();
     assert_eq!((note.current, note.past.len()), (vec![-1], PAST_MAX));
     assert_eq!((note.past[0], note.past[PAST_MAX - 1]), (1, 2_000));
@@ -109,7 +109,7 @@ fn whole_copy_without_log_is_accepted() {
 }
 
 #[test]
-fn look_counts_until_something_is_written() {
+fn look_is_valid_until_something_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("a.db");
     drop(open::read_write(&db).unwrap());
@@ -119,6 +119,14 @@ fn look_counts_until_something_is_written() {
     assert_eq!(looked_at(&db), Some(looked));
     assert_eq!(noted(&db).unwrap().current, [9]);
 
+    // A copy with the same bytes and the same time is another file.
+    let copy = directory.path().join("b.db");
+    fs::copy(&db, &copy).unwrap();
+    let modified = fs::metadata(&db).unwrap().modified().unwrap();
+    fs::File::options().write(true).open(&copy).unwrap().set_modified(modified).unwrap();
+    fs::copy(note_path(&db), note_path(&copy)).unwrap();
+    assert_eq!(looked_at(&copy), None);
+
     let script = open::read_write(&db).unwrap();
     script.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
     assert_eq!(looked_at(&db), None, "the log holds a change");
@@ -126,7 +134,7 @@ fn look_counts_until_something_is_written() {
     assert_eq!(looked_at(&db), None, "the main file was written");
     // The next sync begins.
     mark(&db, 10, None);
-    assert_eq!(noted(&db).unwrap().left, None);
+    assert_eq!(noted(&db).unwrap().end, None);
 }
 
 #[test]
@@ -135,11 +143,11 @@ fn reader_delays_the_note() {
     let reader = open::read_write(&db).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM rooms").unwrap();
     mark(&db, 9, None);
-    assert_eq!(noted(&db), Some(Note { current: vec![8, 9], past: vec![7], left: None }));
+    assert_eq!(noted(&db), Some(Note { current: vec![8, 9], past: vec![7], end: None }));
     check(&db).unwrap();
     reader.execute_batch("COMMIT").unwrap();
     mark(&db, 10, None);
-    assert_eq!(noted(&db), Some(Note { current: vec![10], past: vec![7, 8, 9], left: None }));
+    assert_eq!(noted(&db), Some(Note { current: vec![10], past: vec![7, 8, 9], end: None }));
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         )?;
         tx.execute("DELETE FROM _reconcile", [])?;
         listing::clear(tx)?;
-        // The sweep of listed deletions has kept none.
+        // The sweep of listed deletions drops each last version at once.
         if !only_changes {
             base::drop_last_versions(tx)?;
         }

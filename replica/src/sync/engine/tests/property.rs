@@ -156,10 +156,10 @@ proptest! {
     }
 }
 
-/// The server confirms an edit after another client changed the record, and a restore of which it does not know the fork
-/// takes back its newest position.
+/// An edit gets 412 because another client changed the record. Then a restore, whose fork the server does not tell, takes that
+/// change back. The edit must still be sent.
 #[test]
-fn restore_after_an_answered_merge_comes_to_rest() {
+fn edit_after_412_is_sent_when_a_restore_took_the_change_back() {
     let answered = Operation::Deliver { fate: Fate::Answered };
     let operations = [
         Operation::Create { item: false },
