@@ -271,10 +271,10 @@ impl SimServer {
 
     /// Runs the round that removes old events and receipts. Returns the point at which the server crashed, if it did.
     pub fn clean_up(&mut self) -> Option<&'static str> {
-        let inside = self.inside.as_mut()?;
-        let (done, crashed) =
-            run_inside(&self.runtime, &self.interruptions, || inside.maintenance.clean_up().now_or_never());
-        done.expect("maintenance does not wait").ok();
+        let (runtime, inside) = (&self.runtime, self.inside.as_mut()?);
+        // The bytes of a file that nobody has used for a week are removed on a thread for blocking work.
+        let work = || runtime.block_on(inside.maintenance.clean_up()).ok();
+        let (_, crashed) = self.interruptions.run(Process::Server, work);
         self.end_after_crash(crashed)
     }
 

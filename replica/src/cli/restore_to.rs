@@ -60,13 +60,7 @@ impl RestoreTo {
         let key = self.key(context, &server, plan.server.is_some())?;
         let asked = async { Ok(fetch_identity(&server, &key).await?) };
         let identity: Identity = runtime::block_on(asked)?;
-        if identity.home_id == from {
-            // A refill that ended, and was cut before its first sync, is repeated.
-            output::message("nothing is to be sent: this replica follows that home already");
-            output::next_step("hearth-replica sync");
-            return Ok(());
-        }
-        check(&identity)?;
+        check(&identity, &from)?;
         if plan.server.is_none() && !self.is_agreed(plan.records, &server, &identity)? {
             output::message("nothing was sent");
             return Ok(());
@@ -148,7 +142,11 @@ impl RestoreTo {
 }
 
 /// Refuses a key that cannot fill its home.
-fn check(identity: &Identity) -> Result<(), Failure> {
+fn check(identity: &Identity, from: &str) -> Result<(), Failure> {
+    if identity.home_id == from {
+        return Err(Failure::new(Exit::Failure, "the key is for the home that this replica follows already")
+            .hint("hearth-replica sync"));
+    }
     let needed = |kind: Kind| format!("{}:write", kind.collection());
     let missing = Kind::ALL.into_iter().map(needed).find(|scope| !identity.scopes.contains(scope));
     match missing {
