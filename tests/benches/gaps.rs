@@ -13,8 +13,8 @@ use crate::testbed::{BULK_MAX, Testbed};
 /// One record in this many changes during the gap.
 const CHANGED: usize = 100;
 
-/// Changes one record in a hundred, compacts the log, and compares the reconcile with a first sync, by time and bytes. The replica
-/// has synced twice before: the first sync of a new database notes no look at its pages.
+/// Changes one record in a hundred, compacts the log, and compares the reconcile with a first sync, by time and bytes. Before
+/// the changes, the replica whose time counts syncs a second time, because a new database notes no look at its pages.
 pub(crate) fn catch_up(testbed: &mut Testbed) -> anyhow::Result<()> {
     let proxy = CountingProxy::before(&testbed.address)?;
     let replica = init(testbed, "counted.db", &proxy.address)?;

@@ -65,13 +65,14 @@ pub(super) enum EarlierEffect {
 }
 
 impl EarlierEffect {
-    /// The earlier effect of an edit that waits for a person. `code`: why it waits. `may_take_effect`: a request of the edit may
-    /// still take effect. The server has never had an edit that only contradicts its version of the record: both sides changed
-    /// a field, or the record was deleted there.
-    pub(super) const fn of_waiting(code: Option<ReasonCode>, may_take_effect: bool) -> EarlierEffect {
+    /// The earlier effect of an edit that waits for a person. `code`: why it waits. `maybe_applied`: an attempt may have been applied
+    /// while events were missed.
+    pub(super) const fn of_waiting(code: Option<ReasonCode>, maybe_applied: bool) -> EarlierEffect {
         match code {
             Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides) => EarlierEffect::None,
-            Some(ReasonCode::DeletedThere) if !may_take_effect => EarlierEffect::None,
+            // A restore may bring the record back.
+            Some(ReasonCode::DeletedThere) if maybe_applied => EarlierEffect::MaybeApplied,
+            Some(ReasonCode::DeletedThere) => EarlierEffect::None,
             _ => EarlierEffect::PersonDecides,
         }
     }
@@ -173,21 +174,16 @@ mod tests {
 
     #[test]
     fn earlier_effect_of_waiting_edit_follows_its_reason() {
-        for code in ReasonCode::ALL {
-            for may_take_effect in [true, false] {
-                let is_none = match code {
-                    ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides => true,
-                    ReasonCode::DeletedThere => !may_take_effect,
-                    _ => false,
-                };
-                let expected = if is_none { EarlierEffect::None } else { EarlierEffect::PersonDecides };
-                assert_eq!(
-                    EarlierEffect::of_waiting(Some(*code), may_take_effect),
-                    expected,
-                    "{code} {may_take_effect}"
-                );
-            }
-        }
+        let with = |effect, maybe_applied| {
+            let has_it = |code: &&ReasonCode| EarlierEffect::of_waiting(Some(**code), maybe_applied) == effect;
+            ReasonCode::ALL.iter().filter(has_it).map(|code| code.as_str()).collect::<Vec<_>>()
+        };
+        let mut never = with(EarlierEffect::None, false);
+        never.sort_unstable();
+        assert_eq!(never, ["changed_on_both_sides", "changed_there", "deleted_there"]);
+        assert_eq!(with(EarlierEffect::MaybeApplied, false), [""; 0]);
+        assert_eq!(with(EarlierEffect::MaybeApplied, true), ["deleted_there"]);
+        assert_eq!(EarlierEffect::of_waiting(None, false), EarlierEffect::PersonDecides);
     }
 
     #[test]

@@ -109,6 +109,14 @@ pub(super) fn give_up(tx: &Connection, edit: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Gives up an edit's request whose last attempt has no answer: whether it was applied stays unknown.
+pub(super) fn give_up_unanswered(tx: &Connection, edit: i64) -> Result<(), StoreError> {
+    let text = "UPDATE _outbox SET given_up = 1
+         WHERE edit_id = ?1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key IS NOT NULL)";
+    tx.prepare_cached(text)?.execute([edit])?;
+    Ok(())
+}
+
 /// True when an edit has a request that may still be sent again.
 pub(super) fn has_open_request(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
     let text = format!("SELECT EXISTS (SELECT 1 FROM edits e WHERE id = ?1 AND {})", open_request("e"));

@@ -23,16 +23,17 @@ pub(crate) fn recheck_record(
     if base::with_acked(tx, kind, record)?.and_then(|known| known.rev).is_none() {
         return Ok(false);
     }
-    let edits: Vec<(i64, EditState, Option<ReasonCode>)> = tx
+    let edits: Vec<(i64, EditState, Option<ReasonCode>, bool)> = tx
         .prepare_cached(
-            "SELECT id, state, reason_code FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id",
+            "SELECT id, state, reason_code, coalesce(maybe_applied, 0) FROM edits LEFT JOIN _outbox ON edit_id = id
+             WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id",
         )?
-        .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
     let mut goes_on = false;
-    for (edit, state, code) in edits {
+    for (edit, state, code, maybe_applied) in edits {
         let Some(found) = pending::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
-        let effect = EarlierEffect::of_waiting(code, found.may_take_effect);
+        let effect = EarlierEffect::of_waiting(code, maybe_applied);
         let compared = decide::compare(tx, &found)?;
         match compared.next_step(found.method, effect, ConflictPolicy::Ask) {
             NextStep::End(ending) => {

@@ -291,7 +291,7 @@ pub(crate) fn record_is_deleted(
             need_person(tx, *edit, Reason::DeletedThere)?;
             normalize::normalize_edit(tx, *edit)?;
             // A deleted id is never used again (contract 6.1), so a request cannot take effect later.
-            outbox::give_up(tx, *edit)?;
+            outbox::give_up_unanswered(tx, *edit)?;
             let name = names::of_edit(tx, *edit)?;
             log(
                 tx,

@@ -538,6 +538,22 @@ fn conflict_with_delete_ends_when_restore_brings_record_back() {
 }
 
 #[test]
+fn maybe_applied_edit_stays_with_person_when_restore_brings_record_back() {
+    let mut scene = sent_before_a_gap();
+    scene.is_at_present(90);
+    scene.sweeps(Kind::Task, &[], 90);
+    scene.finishes();
+    assert_eq!(scene.row("SELECT state, reason_code FROM edits"), json!(["conflict", "deleted_there"]));
+    // The update may have been event 6, and its reversal event 7.
+    scene.recovers(&restored(Some(7)));
+    let reversed = json!({ "title": "Paint", "priority": "low", "status": "open" });
+    scene.is_listed(Kind::Task, vec![record(TASK, 7, reversed)], 7);
+    scene.is_at_present(7);
+    scene.finishes();
+    assert_eq!(scene.row("SELECT state, reason_code FROM edits"), json!(["conflict", "maybe_applied"]));
+}
+
+#[test]
 fn conflict_is_rechecked_after_reconcile() {
     let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET title = 'Mine'");

@@ -150,32 +150,23 @@ fn maybe_applied_edit_is_not_coalesced() {
 }
 
 #[test]
-fn edit_after_412_resends_on_next_contact() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
-    assert_eq!(scene.plan(), [0; 0], "its new form is on the way");
-    scene.is_at_present(5);
-    // The server was restored to 5, the position of this replica.
-    scene.greets(5, &[]);
-    assert_eq!(scene.plan(), [1]);
-    let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
-    assert_eq!(again.if_match, Some(5));
-}
-
-#[test]
-fn edit_after_412_resends_when_the_feed_is_at_its_head() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
-    assert_eq!(scene.plan(), [0; 0], "the new version is on the way");
-    // A restore has taken the new version back, and the replica's position is still good.
-    scene.is_at_present(5);
-    assert_eq!(scene.plan(), [1]);
-    let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
-    assert_eq!(again.if_match, Some(5));
+fn edit_after_412_is_sent_when_contact_begins_or_feed_is_at_its_head() {
+    for begins_contact in [true, false] {
+        let mut scene = Scene::with_task_at_present();
+        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.send(1);
+        scene.answer(1, WriteOutcome::PreconditionFailed);
+        assert_eq!(scene.plan(), [0; 0], "the new version is on the way");
+        // A restore to 5, the position of this replica, has taken the new version back.
+        if begins_contact {
+            scene.greets(5, &[]);
+        } else {
+            scene.is_at_present(5);
+        }
+        assert_eq!(scene.plan(), [1]);
+        let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
+        assert_eq!(again.if_match, Some(5));
+    }
 }
 
 #[test]
