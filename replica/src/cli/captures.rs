@@ -140,7 +140,7 @@ fn look(context: &Context, replica: &Replica) {
     if !replica.captures().is_ok_and(|all| all.iter().any(is_reading)) {
         return;
     }
-    let (Ok(config), Ok(Some(lock))) = (sync_config(context), lock_holder::try_lock(&context.profile.db)) else {
+    let (Ok(config), Ok(Some(lock))) = (sync_config(context), lock_holder::try_lock_opened(&context.profile.db)) else {
         return;
     };
     drop(runtime::block_on(signals::run_within(LOOK_TIME, exchange_captures(&config, &lock))));
@@ -154,7 +154,7 @@ pub(super) fn finish(context: &Context, replica: &Replica, deadline: Instant) ->
     };
     let time_left = || deadline.saturating_duration_since(Instant::now());
     let limit = if waits()? > 0 { time_left() } else { time_left().min(LOOK_TIME) };
-    match lock_holder::try_lock(&context.profile.db)? {
+    match lock_holder::try_lock_opened(&context.profile.db)? {
         Some(lock) => {
             let config = sync_config(context)?;
             // What cannot be sent now is counted below.

@@ -239,7 +239,7 @@ fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Res
     let config = sync_goal::sync_config(context)?;
     let before = replica.files(usize::MAX)?;
     let asked: Vec<&FileRow> = before.iter().filter(|file| file.is_requested).collect();
-    match lock_holder::try_lock(&context.profile.db)? {
+    match lock_holder::try_lock_opened(&context.profile.db)? {
         Some(lock) => fetch_here(&config, &lock, limit)?,
         None => wait_for_daemon(context, replica, limit)?,
     }
@@ -269,7 +269,7 @@ pub(super) fn finish_requested(context: &Context, replica: &Replica, deadline: I
         return Ok(());
     }
     let (config, limit) = (sync_goal::sync_config(context)?, deadline.saturating_duration_since(Instant::now()));
-    let ended = match lock_holder::try_lock(&context.profile.db)? {
+    let ended = match lock_holder::try_lock_opened(&context.profile.db)? {
         Some(lock) => fetch_here(&config, &lock, limit),
         None => wait_for_daemon(context, replica, limit),
     };

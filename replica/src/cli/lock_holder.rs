@@ -42,6 +42,11 @@ pub(super) fn stop_advice(profile: &Profile) -> String {
 /// Takes the sync lock of a database. None: another process holds the lock.
 pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
     can_be_replica(db)?;
+    try_lock_opened(db)
+}
+
+/// [`try_lock`] for a database that this command has open, so that it is a replica's.
+pub(super) fn try_lock_opened(db: &Path) -> Result<Option<SyncLock>, Failure> {
     // The lock is the first file to be written, so a full disk or a missing permission shows here first.
     let directory = directory(db).to_owned();
     SyncLock::try_take(db).map_err(|error| StoreError::File(directory, error).into())

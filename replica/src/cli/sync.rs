@@ -118,7 +118,7 @@ fn attempt(
     limit: Duration,
 ) -> Result<Attempt, Failure> {
     let progress = Progress::start(&context.profile.db);
-    let ended = match lock_holder::try_lock(&context.profile.db)? {
+    let ended = match lock_holder::try_lock_opened(&context.profile.db)? {
         Some(lock) => sync_in_process(config, lock, until, limit, replica),
         None => wait_for_daemon(context, config, until, limit, replica),
     };
@@ -246,7 +246,7 @@ fn wait_for_daemon(
         signals::check_stop()?;
         let left = deadline.saturating_duration_since(Instant::now());
         if !left.is_zero()
-            && let Some(lock) = lock_holder::try_lock(&context.profile.db)?
+            && let Some(lock) = lock_holder::try_lock_opened(&context.profile.db)?
         {
             drop(watch);
             return sync_in_process(config, lock, until, left, replica);

@@ -132,9 +132,8 @@ mod tests {
     fn look_is_valid_for_a_day_without_reports() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("a.db");
-        drop(open::read_write(&db).unwrap());
         let looked_at = Timestamp::from_millis(5_000);
-        marks::mark(&db, 1, Some(looked_at));
+        marks::mark(&db, &open::read_write(&db).unwrap(), 1, Some(looked_at));
         let day = LOOK_VALID_FOR.as_millis() as i64;
         for (age, is_valid) in [(0, true), (day, true), (day + 1, false), (-1, false)] {
             assert_eq!(last_look(&db, looked_at.plus_millis(age)).is_some(), is_valid, "{age}");

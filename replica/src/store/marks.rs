@@ -16,10 +16,9 @@ use std::sync::{Mutex, PoisonError};
 
 use hearth_contract::formats::Timestamp;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use super::StoreError;
-use super::connection::BUSY_TIMEOUT;
 use super::files::{beside, companion, holds_bytes, private_file};
 
 /// The place of `user_version` in the main file (<https://www.sqlite.org/fileformat2.html>, 1.3), and the end of that number.
@@ -92,8 +91,8 @@ impl EndState {
 
 /// Marks the main file with a random number. Errors are ignored: the file then keeps a number that is noted. `looked_at`: when the
 /// database was last looked through for damage, if that is to be noted; only at the end of a sync.
-pub(crate) fn mark(db: &Path, number: i32, looked_at: Option<Timestamp>) {
-    let _ = try_mark(db, number, looked_at);
+pub(crate) fn mark(db: &Path, connection: &Connection, number: i32, looked_at: Option<Timestamp>) {
+    let _ = try_mark(db, connection, number, looked_at);
 }
 
 /// When the database was last looked through for damage. None when something may have written to it since the last sync.
@@ -103,7 +102,7 @@ pub(super) fn looked_at(db: &Path) -> Option<Timestamp> {
     is_unchanged.then(|| Timestamp::from_millis(end.looked_at))
 }
 
-fn try_mark(db: &Path, number: i32, looked_at: Option<Timestamp>) -> Result<(), StoreError> {
+fn try_mark(db: &Path, connection: &Connection, number: i32, looked_at: Option<Timestamp>) -> Result<(), StoreError> {
     let at = |error| StoreError::File(note_path(db), error);
     let noted = noted(db);
     if noted.as_ref().is_some_and(|note| note.current.len() >= NOTED_MAX) {
@@ -113,9 +112,6 @@ fn try_mark(db: &Path, number: i32, looked_at: Option<Timestamp>) -> Result<(), 
     if noted.is_some() {
         append(db, number).map_err(at)?;
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(db, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "user_version", number)?;
     let is_in_main_file = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
         Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)

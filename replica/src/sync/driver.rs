@@ -1,14 +1,12 @@
 //! The loop between the engine and the world: sockets, timers, notifications. Must not decide anything: retries, order and
 //! phase are chosen by the core.
 
-use std::path::Path;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use hearth_contract::formats::Timestamp;
 use secrecy::SecretString;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
@@ -26,10 +24,9 @@ use super::inspector::{self, Inspector};
 use super::key_file::KeyFile;
 use super::runtime::{blocking, wall_clock};
 use super::stream::{self, Stream};
-use super::transfer::TransferTask;
+use super::transfer::{Store, TransferTask};
 use crate::model::BlockCause;
-use crate::store::file_store::retry::retry_refused_by_key;
-use crate::store::{StoreError, marks, open};
+use crate::store::StoreError;
 use crate::{notification, profile};
 
 /// Syncs until the goal is reached or `stop` becomes true. SQLite blocks only threads for blocking work.
@@ -51,11 +48,8 @@ pub async fn run(
     let (mut engine, refill) = blocking(move || {
         let mut engine = Engine::open(&db, &server, until, policy, random)?;
         // Before the first step, so that a sync that ends when nothing waits does not end before this attempt.
-        let retried = open::read_write(&db).and_then(|mut connection| retry_refused_by_key(&mut connection));
-        if let Err(error) = retried {
-            tracing::warn!(%error, "files that the server refused because of the key are tried later");
-        }
-        mark_file(&db, None);
+        engine.retry_files_refused_by_key();
+        engine.mark_file(None);
         let refill = engine.refill_reason()?;
         Ok((engine, refill))
     })
@@ -71,9 +65,10 @@ pub async fn run(
         notify_captures.notify_one();
     })?;
 
-    let transfer = TransferTask::start(&config.db, files_changed);
+    let store = Store::new(&config.db);
+    let transfer = TransferTask::start(store.clone(), files_changed);
     let mut driver = Driver {
-        _captures: CaptureTask::start(&config.db, transfer.contact(), captures_changed),
+        _captures: CaptureTask::start(store, transfer.contact(), captures_changed),
         transfer,
         inspector: Inspector::start(&config.db, until, looked_at, now),
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
@@ -106,11 +101,11 @@ pub async fn run(
     };
     let closed = driver.step(close).await;
     if ended_by.is_none() && closed.is_ok() {
-        let path = driver.config.db.clone();
+        let engine = driver.engine.clone();
         // A look says nothing about what other programs wrote in the hours of a lasting sync, or about pages after an error.
         let looked_at = looked_at.filter(|_| until != Until::Stopped && end.is_ok());
         blocking(move || {
-            mark_file(&path, looked_at);
+            engine.lock().unwrap_or_else(PoisonError::into_inner).mark_file(looked_at);
             Ok(())
         })
         .await?;
@@ -129,13 +124,6 @@ pub async fn run(
         EndReason::Asks(why) => Err(SyncError::Asks(why)),
         EndReason::Paused => Err(SyncError::Paused),
     }
-}
-
-/// Marks the database at the start and at the end of a sync, so that an older copy of the file is known by its mark. `looked_at`:
-/// when the database was last looked through for damage, if that is to be noted.
-fn mark_file(db: &Path, looked_at: Option<Timestamp>) {
-    let [a, b, c, d, ..] = Uuid::new_v4().into_bytes();
-    marks::mark(db, i32::from_be_bytes([a, b, c, d]), looked_at);
 }
 
 fn ignore_busy(
@@ -304,6 +292,7 @@ mod tests {
 
     use super::*;
     use crate::model::ConflictPolicy;
+    use crate::store::open;
 
     /// A config whose server does not exist.
     fn config(directory: &tempfile::TempDir) -> SyncConfig {

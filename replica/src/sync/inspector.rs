@@ -28,15 +28,16 @@ pub(super) fn look_at_start(db: &Path, now: Timestamp) -> Result<Option<Timestam
     if !holds_bytes(db) {
         return Ok(None);
     }
+    // A look stays valid only after a sync that has ended in order.
+    if let still_valid @ Some(_) = integrity::last_look(db, now) {
+        return Ok(still_valid);
+    }
     let look = || -> Result<Option<Timestamp>, StoreError> {
         if integrity::was_crash(db)? {
             integrity::look(db, Depth::Pages, None)?;
             return integrity::look(db, Depth::PagesAndIndexes, Some(INDEX_LIMIT)).map(|_| Some(now));
         }
-        match integrity::last_look(db, now) {
-            None => Ok(integrity::look(db, Depth::Pages, Some(START_LIMIT))?.then_some(now)),
-            still_valid => Ok(still_valid),
-        }
+        Ok(integrity::look(db, Depth::Pages, Some(START_LIMIT))?.then_some(now))
     };
     match look() {
         // The start itself reports other failures, or waits until another program has unlocked the database.

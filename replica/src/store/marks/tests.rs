@@ -5,14 +5,18 @@ use hearth_contract::formats::Timestamp;
 use super::*;
 use crate::store::{integrity, open, salvage};
 
+fn marked(db: &Path, number: i32, looked_at: Option<Timestamp>) {
+    mark(db, &Connection::open(db).unwrap(), number, looked_at);
+}
+
 /// A database with a room and a log that is newer than the main file, and a copy of the main file as it was before.
 fn scene() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("a.db");
     drop(open::read_write(&db).unwrap());
-    mark(&db, 7, None);
+    marked(&db, 7, None);
     let copy = fs::read(&db).unwrap();
-    mark(&db, 8, None);
+    marked(&db, 8, None);
     let connection = open::read_write(&db).unwrap();
     connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
     std::mem::forget(connection);
@@ -61,7 +65,7 @@ fn other_replica_under_log_proves_nothing() {
     let (directory, db, _) = scene();
     let other = directory.path().join("b.db");
     drop(open::read_write(&other).unwrap());
-    mark(&other, 9, None);
+    marked(&other, 9, None);
     fs::copy(&other, &db).unwrap();
     check(&db).unwrap();
     assert_eq!(noted(&db), None);
@@ -115,7 +119,7 @@ fn look_is_valid_until_something_is_written() {
     drop(open::read_write(&db).unwrap());
     assert_eq!(looked_at(&db), None);
     let looked = Timestamp::from_millis(5);
-    mark(&db, 9, Some(looked));
+    marked(&db, 9, Some(looked));
     assert_eq!(looked_at(&db), Some(looked));
     assert_eq!(noted(&db).unwrap().current, [9]);
 
@@ -133,7 +137,7 @@ fn look_is_valid_until_something_is_written() {
     drop(script);
     assert_eq!(looked_at(&db), None, "the main file was written");
     // The next sync begins.
-    mark(&db, 10, None);
+    marked(&db, 10, None);
     assert_eq!(noted(&db).unwrap().end, None);
 }
 
@@ -142,18 +146,18 @@ fn reader_delays_the_note() {
     let (_directory, db, _) = scene();
     let reader = open::read_write(&db).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM rooms").unwrap();
-    mark(&db, 9, None);
+    marked(&db, 9, None);
     assert_eq!(noted(&db), Some(Note { current: vec![8, 9], past: vec![7], end: None }));
     check(&db).unwrap();
     reader.execute_batch("COMMIT").unwrap();
-    mark(&db, 10, None);
+    marked(&db, 10, None);
     assert_eq!(noted(&db), Some(Note { current: vec![10], past: vec![7, 8, 9], end: None }));
 }
 
 #[test]
 fn zeros_in_unread_page_are_found() {
     let (_directory, db, _) = scene();
-    mark(&db, 9, None);
+    marked(&db, 9, None);
     let page: i64 = open::read_write(&db)
         .unwrap()
         .query_row("SELECT rootpage FROM sqlite_schema WHERE name = '_requests'", [], |row| row.get(0))

@@ -2,7 +2,7 @@
 //! means.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,8 +57,8 @@ type Contact = watch::Receiver<Option<(Client, u64)>>;
 
 impl CaptureTask {
     /// Begins. `changed` is notified of each change of the database.
-    pub(in crate::sync) fn start(db: &Path, contact: Contact, changed: Arc<Notify>) -> CaptureTask {
-        CaptureTask { task: tokio::spawn(run(db.to_owned(), contact, changed)) }
+    pub(in crate::sync) fn start(store: Store, contact: Contact, changed: Arc<Notify>) -> CaptureTask {
+        CaptureTask { task: tokio::spawn(run(store, contact, changed)) }
     }
 }
 
@@ -68,14 +68,7 @@ impl Drop for CaptureTask {
     }
 }
 
-async fn run(db: PathBuf, mut contact: Contact, changed: Arc<Notify>) {
-    let store = loop {
-        match Store::open(db.clone()).await {
-            Ok(store) => break store,
-            Err(error) => tracing::warn!(%error, "captures cannot be sent: the database does not open"),
-        }
-        tokio::time::sleep(FAULT_PAUSE).await;
-    };
+async fn run(store: Store, mut contact: Contact, changed: Arc<Notify>) {
     let mut exchange = Exchange::new(store);
     exchange.meet();
     loop {
@@ -259,7 +252,7 @@ fn record(connection: &mut crate::store::Connection, db: &Path, id: &str, verdic
 /// the right to sync and bounds the time. Err: the address or the database is wrong. A server that does not answer is no error.
 pub async fn exchange_captures(config: &SyncConfig, _right: &SyncLock) -> Result<(), SyncError> {
     let client = Client::new(&config.server, &config.key)?;
-    let store = Store::open(config.db.clone()).await?;
+    let store = Store::new(&config.db);
     send_files(&store, &client).await?;
     let mut exchange = Exchange::new(store);
     while !exchange.send(&client).await? {

@@ -2,10 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use hearth_contract::formats::Timestamp;
+
 use super::state::Engine;
+use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::outside::Restored;
 use crate::store::schema::SchemaState;
-use crate::store::{Connection, StoreError, connection, gate, open, refill, schema};
+use crate::store::{Connection, StoreError, connection, gate, marks, open, refill, schema};
 
 impl Engine {
     /// Writes to the database.
@@ -24,6 +27,19 @@ impl Engine {
     /// Why nothing may be synced: the records go to another home. None: no refill has begun.
     pub(crate) fn refill_reason(&mut self) -> Result<Option<String>, StoreError> {
         Ok(self.retry_busy(|c| refill::load(c))?.map(|refill| refill::reason(&refill.server)))
+    }
+
+    /// Gives the files that the server refused because of the key another attempt.
+    pub(crate) fn retry_files_refused_by_key(&mut self) {
+        if let Err(error) = retry_refused_by_key(&mut self.connection) {
+            tracing::warn!(%error, "files that the server refused because of the key are tried later");
+        }
+    }
+
+    /// Marks the database at the start and at the end of a sync, so that an older copy of the file is known by its mark.
+    /// `looked_at`: when the database was last looked through for damage, if that is to be noted.
+    pub(crate) fn mark_file(&mut self, looked_at: Option<Timestamp>) {
+        marks::mark(&self.db, &self.connection, (self.random)() as i32, looked_at);
     }
 
     /// Looks at tables, triggers and views, if any was made, dropped or altered since the last look. True when another program

@@ -43,9 +43,9 @@ pub(in crate::sync) struct TransferTask {
 
 impl TransferTask {
     /// Begins, without contact. `changed` is notified of each change of the database.
-    pub(in crate::sync) fn start(db: &Path, changed: Arc<Notify>) -> TransferTask {
+    pub(in crate::sync) fn start(store: Store, changed: Arc<Notify>) -> TransferTask {
         let (sender, receiver) = watch::channel(None);
-        let task = tokio::spawn(run(db.to_owned(), receiver, changed));
+        let task = tokio::spawn(run(store, receiver, changed));
         TransferTask { task, client: sender, is_connected: false, keys: 1 }
     }
 
@@ -76,18 +76,16 @@ impl Drop for TransferTask {
     }
 }
 
-/// The database of the transfer.
+/// The database of the transfer and of the captures. It is opened when it is first used, and again after a failure to open.
 #[derive(Clone)]
 pub(in crate::sync) struct Store {
     pub(in crate::sync) db: PathBuf,
-    connection: Arc<Mutex<Connection>>,
+    connection: Arc<Mutex<Option<Connection>>>,
 }
 
 impl Store {
-    pub(in crate::sync) async fn open(db: PathBuf) -> Result<Store, StoreError> {
-        let path = db.clone();
-        let connection = runtime::blocking(move || open::read_write(&path)).await?;
-        Ok(Store { db, connection: Arc::new(Mutex::new(connection)) })
+    pub(in crate::sync) fn new(db: &Path) -> Store {
+        Store { db: db.to_owned(), connection: Arc::default() }
     }
 
     /// Runs SQL on a thread for blocking work.
@@ -97,8 +95,12 @@ impl Store {
     ) -> Result<T, StoreError> {
         let store = self.clone();
         runtime::blocking(move || {
-            let mut connection = store.connection.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut connection, &store.db)
+            let mut opened = store.connection.lock().unwrap_or_else(PoisonError::into_inner);
+            let connection = match &mut *opened {
+                Some(connection) => connection,
+                closed => closed.insert(open::read_write(&store.db)?),
+            };
+            work(connection, &store.db)
         })
         .await
     }
@@ -153,17 +155,10 @@ impl Store {
 }
 
 /// Carries files while there is contact, until aborted.
-async fn run(db: PathBuf, mut current: watch::Receiver<Option<(Client, u64)>>, changed: Arc<Notify>) {
+async fn run(store: Store, mut current: watch::Receiver<Option<(Client, u64)>>, changed: Arc<Notify>) {
     let start = Instant::now();
     let mut transfer = Transfer::new(Uuid::new_v4().as_u128() as u64);
     let (mut upkeep_at, mut known_key) = (start, None);
-    let store = loop {
-        match Store::open(db.clone()).await {
-            Ok(store) => break store,
-            Err(error) => tracing::warn!(%error, "files cannot be sent or fetched: the database does not open"),
-        }
-        tokio::time::sleep(FAULT_PAUSE).await;
-    };
     loop {
         if Instant::now() >= upkeep_at {
             upkeep_at = Instant::now() + UPKEEP_INTERVAL;
@@ -256,7 +251,7 @@ fn since(start: Instant) -> Millis {
 /// process fetches them too. Err: no contact, another key is needed, or the database failed.
 pub async fn fetch_files(db: &Path, server: &str, key: &SecretString, _right: &SyncLock) -> Result<(), SyncError> {
     let client = Client::new(server, key)?;
-    let store = Store::open(db.to_owned()).await?;
+    let store = Store::new(db);
     let (start, mut transfer) = (Instant::now(), Transfer::new(Uuid::new_v4().as_u128() as u64));
     loop {
         let (_, down) = store.due().await?;
