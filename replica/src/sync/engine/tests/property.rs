@@ -175,3 +175,20 @@ fn edit_after_412_is_sent_when_a_restore_took_the_change_back() {
     ];
     run(&operations).unwrap();
 }
+
+/// A restore takes back the create and the delete of a record. The feed had shown the create alone. Nobody wants the record back.
+#[test]
+fn create_is_not_offered_when_its_delete_was_accepted() {
+    let answered = Operation::Deliver { fate: Fate::Answered };
+    let operations = [
+        Operation::Create { item: false },
+        answered.clone(),
+        Operation::Delete { row: 2 },
+        Operation::Feed { events: 1 },
+        answered,
+        Operation::CutStream,
+        Operation::Restore { back: 2, tells_fork: true },
+        Operation::Create { item: false },
+    ];
+    run(&operations).unwrap();
+}
