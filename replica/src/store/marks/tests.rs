@@ -5,7 +5,8 @@ use hearth_contract::formats::Timestamp;
 use super::*;
 use crate::store::{integrity, open, salvage};
 
-fn marked(db: &Path, number: i32, looked_at: Option<Timestamp>) {
+/// Marks the file through a connection of its own.
+fn mark_file(db: &Path, number: i32, looked_at: Option<Timestamp>) {
     mark(db, &Connection::open(db).unwrap(), number, looked_at);
 }
 
@@ -14,9 +15,9 @@ fn scene() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     let db = directory.path().join("a.db");
     drop(open::read_write(&db).unwrap());
-    marked(&db, 7, None);
+    mark_file(&db, 7, None);
     let copy = fs::read(&db).unwrap();
-    marked(&db, 8, None);
+    mark_file(&db, 8, None);
     let connection = open::read_write(&db).unwrap();
     connection.execute("INSERT INTO rooms (name) VALUES ('Hall')", []).unwrap();
     std::mem::forget(connection);
@@ -65,7 +66,7 @@ fn other_replica_under_log_proves_nothing() {
     let (directory, db, _) = scene();
     let other = directory.path().join("b.db");
     drop(open::read_write(&other).unwrap());
-    marked(&other, 9, None);
+    mark_file(&other, 9, None);
     fs::copy(&other, &db).unwrap();
     check(&db).unwrap();
     assert_eq!(noted(&db), None);
@@ -119,7 +120,7 @@ fn look_is_valid_until_something_is_written() {
     drop(open::read_write(&db).unwrap());
     assert_eq!(looked_at(&db), None);
     let looked = Timestamp::from_millis(5);
-    marked(&db, 9, Some(looked));
+    mark_file(&db, 9, Some(looked));
     assert_eq!(looked_at(&db), Some(looked));
     assert_eq!(noted(&db).unwrap().current, [9]);
 
@@ -137,7 +138,7 @@ fn look_is_valid_until_something_is_written() {
     drop(script);
     assert_eq!(looked_at(&db), None, "the main file was written");
     // The next sync begins.
-    marked(&db, 10, None);
+    mark_file(&db, 10, None);
     assert_eq!(noted(&db).unwrap().end, None);
 }
 
@@ -146,18 +147,18 @@ fn reader_delays_the_note() {
     let (_directory, db, _) = scene();
     let reader = open::read_write(&db).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM rooms").unwrap();
-    marked(&db, 9, None);
+    mark_file(&db, 9, None);
     assert_eq!(noted(&db), Some(Note { current: vec![8, 9], past: vec![7], end: None }));
     check(&db).unwrap();
     reader.execute_batch("COMMIT").unwrap();
-    marked(&db, 10, None);
+    mark_file(&db, 10, None);
     assert_eq!(noted(&db), Some(Note { current: vec![10], past: vec![7, 8, 9], end: None }));
 }
 
 #[test]
 fn zeros_in_unread_page_are_found() {
     let (_directory, db, _) = scene();
-    marked(&db, 9, None);
+    mark_file(&db, 9, None);
     let page: i64 = open::read_write(&db)
         .unwrap()
         .query_row("SELECT rootpage FROM sqlite_schema WHERE name = '_requests'", [], |row| row.get(0))

@@ -88,8 +88,8 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
     rules
 }
 
-/// The condition that a text is none of many words without spaces. One text holds all words, because every program parses the
-/// triggers when it opens the database, and a list is slow to parse.
+/// The condition that a text is none of the words, which contain no spaces. One text holds all words: every program parses the
+/// triggers when it opens the database, and SQLite parses one text faster than hundreds.
 fn not_among<'a>(value: &str, words: impl Iterator<Item = &'a str>) -> String {
     let words = words.collect::<Vec<_>>().join(" ");
     format!("instr({value}, ' ') > 0 OR instr(' {words} ', ' ' || {value} || ' ') = 0")

@@ -176,7 +176,8 @@ fn edit_after_412_is_sent_when_a_restore_took_the_change_back() {
     run(&operations).unwrap();
 }
 
-/// A restore takes back the create and the delete of a record. The feed had shown the create alone. Nobody wants the record back.
+/// A restore takes back the create and the delete of a record. The feed had shown the create only. The replica must not
+/// ask whether the create is to be sent again, because the device has deleted the record.
 #[test]
 fn create_is_not_offered_when_its_delete_was_accepted() {
     let answered = Operation::Deliver { fate: Fate::Answered };
