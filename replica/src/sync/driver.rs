@@ -66,7 +66,7 @@ pub async fn run(
     })?;
 
     let store = Store::new(&config.db);
-    let transfer = TransferTask::start(store.clone(), files_changed);
+    let transfer = TransferTask::start(store.clone(), until.is_single_run(), files_changed);
     let mut driver = Driver {
         _captures: CaptureTask::start(store, transfer.contact(), captures_changed),
         transfer,

@@ -12,6 +12,7 @@ use rusqlite::{Connection, Transaction};
 use crate::model::{FileState, Origin};
 use crate::store::edits::{self, EditError};
 use crate::store::file_store::bytes::{self, CopyError, FileFacts};
+use crate::store::file_store::upload::known_limit;
 use crate::store::file_store::{retry, table};
 use crate::store::{StoreError, gate};
 
@@ -72,8 +73,7 @@ pub enum AttachTo<'a> {
 
 /// The most bytes of a file: the server's limit when known.
 pub(crate) fn limit(connection: &Connection) -> Result<u64, StoreError> {
-    let known: Option<i64> = connection.query_row("SELECT max_file_bytes FROM _sync", [], |row| row.get(0))?;
-    Ok(known.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(FILE_BYTES_MAX))
+    Ok(known_limit(connection)?.unwrap_or(FILE_BYTES_MAX))
 }
 
 /// Attaches files: all of them, or none.

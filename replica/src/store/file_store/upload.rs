@@ -63,11 +63,16 @@ pub(crate) fn refused(
     })
 }
 
+/// The most bytes of a file, as the server last named them. None: no server has named them yet.
+pub(crate) fn known_limit(connection: &Connection) -> Result<Option<u64>, StoreError> {
+    let known: Option<i64> = connection.query_row("SELECT max_file_bytes FROM _sync", [], |row| row.get(0))?;
+    Ok(known.and_then(|bytes| u64::try_from(bytes).ok()))
+}
+
 /// Notes the most bytes of a file, as the server names them.
 pub(crate) fn note_limit(connection: &mut Connection, bytes: u64) -> Result<(), StoreError> {
     // A write that changes nothing would wake other programs.
-    let known: Option<i64> = connection.query_row("SELECT max_file_bytes FROM _sync", [], |row| row.get(0))?;
-    if known.and_then(|known| u64::try_from(known).ok()) == Some(bytes) {
+    if known_limit(connection)? == Some(bytes) {
         return Ok(());
     }
     gate::sync_tx(connection, |tx| set_limit(tx, bytes))

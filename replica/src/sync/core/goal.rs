@@ -15,7 +15,7 @@ pub enum Until {
 
 impl Until {
     /// Whether the sync runs once, to a goal.
-    pub(super) fn is_single_run(self) -> bool {
+    pub(in crate::sync) fn is_single_run(self) -> bool {
         self != Until::Stopped
     }
 }

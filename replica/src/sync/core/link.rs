@@ -50,7 +50,8 @@
 //! requested, live, checking, held  stream cut               down          CloseStream
 //! requested, live, checking, held  stream refused           down          CloseStream
 //! requested, live, checking, held  key refused              no key        CloseStream
-//! requested, live, checking, held  cursor expired           greeting      CloseStream, StartReconcile, Identity, FeedHead
+//! requested                        cursor expired           requested     CloseStream, StartReconcile, OpenStream
+//! live, checking, held             cursor expired           greeting      CloseStream, StartReconcile, Identity, FeedHead
 //! requested, live, checking, held  cursor unknown           ended         ShowPhase, CloseStream, Finish
 //! requested                        no stream for 5 min      first poll    CloseStream, Poll
 //! live, checking, held             no stream for 5 min      greeting      CloseStream, Identity, FeedHead
@@ -69,7 +70,8 @@
 //! checking, first poll, polled     older feed               down          CloseStream
 //! checking, first poll, polled     no answer                down          CloseStream
 //! checking, first poll, polled     poll: key refused        no key        CloseStream
-//! checking, first poll, polled     poll: cursor expired     greeting      CloseStream, StartReconcile, Identity, FeedHead
+//! checking, polled                 poll: cursor expired     greeting      CloseStream, StartReconcile, Identity, FeedHead
+//! first poll                       poll: cursor expired     first poll    CloseStream, StartReconcile, Poll
 //! first poll, polled               poll refused             down          CloseStream
 //! polling                          feed wanted              poll due      -
 //! polling                          retry now                poll due      -
@@ -204,7 +206,7 @@ impl Link {
                 self.accepted_head = self.accepted_head.max(*accepted);
                 self.poll_soon(turn.now);
             }
-            Fact::CursorRefused(refusal) => self.refused(turn, refusal.clone()),
+            Fact::CursorRefused(refusal) => self.refused(turn, refusal.clone(), others),
             Fact::Compared => self.touch_now(turn, others),
             _ => {}
         }

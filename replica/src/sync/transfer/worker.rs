@@ -17,7 +17,7 @@ use crate::notification;
 use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::file_store::table::{DueFile, to_download, to_upload};
 use crate::store::file_store::upkeep;
-use crate::store::file_store::upload::{Downloaded, downloaded, note_limit, refused, uploaded};
+use crate::store::file_store::upload::{Downloaded, downloaded, known_limit, note_limit, refused, uploaded};
 use crate::store::{Connection, StoreError, open};
 use crate::sync::client::{Client, ClientError};
 use crate::sync::core::Millis;
@@ -42,10 +42,14 @@ pub(in crate::sync) struct TransferTask {
 }
 
 impl TransferTask {
-    /// Begins, without contact. `changed` is notified of each change of the database.
-    pub(in crate::sync) fn start(store: Store, changed: Arc<Notify>) -> TransferTask {
+    /// Begins, without contact. `changed` is notified of each change of the database. `is_single_run`: the sync ends when all
+    /// is done, so it spares requests.
+    pub(in crate::sync) fn start(store: Store, is_single_run: bool, changed: Arc<Notify>) -> TransferTask {
         let (sender, receiver) = watch::channel(None);
-        let task = tokio::spawn(run(store, receiver, changed));
+        let start = Instant::now();
+        let transfer = Transfer::new(Uuid::new_v4().as_u128() as u64);
+        let worker = Worker { store, is_single_run, transfer, known_key: None, changed, start, upkeep_at: start };
+        let task = tokio::spawn(worker.run(receiver));
         TransferTask { task, client: sender, is_connected: false, keys: 1 }
     }
 
@@ -111,9 +115,14 @@ impl Store {
         self.run(move |connection, _| Ok((hashes(to_upload(connection)?), hashes(to_download(connection)?)))).await
     }
 
-    /// Notes the server's limit, and gives files that the server refused because of the key another attempt.
-    async fn take_key(&self, client: &Client) -> Result<(), StoreError> {
-        let limit = carry::file_bytes_max(client).await;
+    /// Notes the server's limit, and gives files that the server refused because of the key another attempt. A single run
+    /// with a limit and without files to send does not ask for the limit.
+    async fn take_key(&self, client: &Client, is_single_run: bool) -> Result<(), StoreError> {
+        let needs = |connection: &mut Connection, _: &Path| {
+            Ok(known_limit(connection)?.is_none() || !to_upload(connection)?.is_empty())
+        };
+        let asks = !is_single_run || self.run(needs).await?;
+        let limit = if asks { carry::file_bytes_max(client).await } else { None };
         self.run(move |connection, _| {
             if let Some(limit) = limit {
                 note_limit(connection, limit)?;
@@ -154,74 +163,77 @@ impl Store {
     }
 }
 
-/// Carries files while there is contact, until aborted.
-async fn run(store: Store, mut current: watch::Receiver<Option<(Client, u64)>>, changed: Arc<Notify>) {
-    let start = Instant::now();
-    let mut transfer = Transfer::new(Uuid::new_v4().as_u128() as u64);
-    let (mut upkeep_at, mut known_key) = (start, None);
-    loop {
-        if Instant::now() >= upkeep_at {
-            upkeep_at = Instant::now() + UPKEEP_INTERVAL;
-            let now = runtime::wall_clock();
-            let looked = store.run(move |connection, db| upkeep::look_after(connection, db, false, now));
-            if let Err(error) = looked.await {
-                tracing::warn!(%error, "the folder of the files could not be looked at");
+/// The transfer beside a sync.
+struct Worker {
+    store: Store,
+    is_single_run: bool,
+    transfer: Transfer,
+    /// The number of the key that [`Store::take_key`] has seen.
+    known_key: Option<u64>,
+    changed: Arc<Notify>,
+    start: Instant,
+    upkeep_at: Instant,
+}
+
+impl Worker {
+    /// Carries files while there is contact, until aborted.
+    async fn run(mut self, mut current: watch::Receiver<Option<(Client, u64)>>) {
+        loop {
+            if Instant::now() >= self.upkeep_at {
+                self.upkeep_at = Instant::now() + UPKEEP_INTERVAL;
+                let now = runtime::wall_clock();
+                let looked = self.store.run(move |connection, db| upkeep::look_after(connection, db, false, now));
+                if let Err(error) = looked.await {
+                    tracing::warn!(%error, "the folder of the files could not be looked at");
+                }
             }
-        }
-        let contact = current.borrow_and_update().clone();
-        tokio::select! {
-            biased;
-            contact = current.changed() => match contact {
-                // Contact has come or gone, or there is another key: no file has to wait for its pause.
-                Ok(()) => transfer.clear_pauses(),
-                Err(_) => return,
-            },
-            stepped = step(&store, &mut transfer, contact.as_ref(), &mut known_key, &changed, start, upkeep_at) => {
-                if let Err(error) = stepped {
-                    tracing::warn!(%error, "a file cannot be sent or fetched");
-                    tokio::time::sleep(FAULT_PAUSE).await;
+            let contact = current.borrow_and_update().clone();
+            tokio::select! {
+                biased;
+                contact = current.changed() => match contact {
+                    // Contact has come or gone, or there is another key: no file has to wait for its pause.
+                    Ok(()) => self.transfer.clear_pauses(),
+                    Err(_) => return,
+                },
+                stepped = self.step(contact.as_ref()) => {
+                    if let Err(error) = stepped {
+                        tracing::warn!(%error, "a file cannot be sent or fetched");
+                        tokio::time::sleep(FAULT_PAUSE).await;
+                    }
                 }
             }
         }
     }
-}
 
-/// Carries one file, or waits until there may be one to carry.
-async fn step(
-    store: &Store,
-    transfer: &mut Transfer,
-    contact: Option<&(Client, u64)>,
-    known_key: &mut Option<u64>,
-    changed: &Notify,
-    start: Instant,
-    upkeep_at: Instant,
-) -> Result<(), StoreError> {
-    let Some((client, key)) = contact else {
-        tokio::time::sleep_until(upkeep_at).await;
-        return Ok(());
-    };
-    if *known_key != Some(*key) {
-        store.take_key(client).await?;
-        *known_key = Some(*key);
-    }
-    let (up, down) = store.due().await?;
-    let wake_at = match transfer.next(since(start), &up, &down) {
-        Next::Carry(direction, hash) => {
-            let end = store.carry(client, direction, hash).await?;
-            if end != TransferEnd::Done {
-                tracing::info!(hash, ?direction, ?end, "a file has not arrived");
-            }
-            let verdict = transfer.ended(since(start), direction, hash, end);
-            return store.record(direction, hash.to_owned(), verdict).await;
+    /// Carries one file, or waits until there may be one to carry.
+    async fn step(&mut self, contact: Option<&(Client, u64)>) -> Result<(), StoreError> {
+        let Some((client, key)) = contact else {
+            tokio::time::sleep_until(self.upkeep_at).await;
+            return Ok(());
+        };
+        if self.known_key != Some(*key) {
+            self.store.take_key(client, self.is_single_run).await?;
+            self.known_key = Some(*key);
         }
-        Next::WaitUntil(at) => upkeep_at.min(start + Duration::from_millis(at.max(0).unsigned_abs())),
-        Next::Idle => upkeep_at,
-    };
-    tokio::select! {
-        () = changed.notified() => {}
-        () = tokio::time::sleep_until(wake_at) => {}
+        let (up, down) = self.store.due().await?;
+        let wake_at = match self.transfer.next(since(self.start), &up, &down) {
+            Next::Carry(direction, hash) => {
+                let end = self.store.carry(client, direction, hash).await?;
+                if end != TransferEnd::Done {
+                    tracing::info!(hash, ?direction, ?end, "a file has not arrived");
+                }
+                let verdict = self.transfer.ended(since(self.start), direction, hash, end);
+                return self.store.record(direction, hash.to_owned(), verdict).await;
+            }
+            Next::WaitUntil(at) => self.upkeep_at.min(self.start + Duration::from_millis(at.max(0).unsigned_abs())),
+            Next::Idle => self.upkeep_at,
+        };
+        tokio::select! {
+            () = self.changed.notified() => {}
+            () = tokio::time::sleep_until(wake_at) => {}
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Sends all files that wait, in a program that does not sync. The caller bounds the time. Err: the database failed.

@@ -9,7 +9,7 @@ use super::super::goal::EndReason;
 use super::super::identity::ServerInfo;
 use super::super::outcome::{Expired, Failure, Refusal};
 use super::super::turn::{Fact, Turn};
-use super::state::{Link, State};
+use super::state::{Following, Link, State};
 use super::{Control, Greeting, Others, Start};
 use crate::model::{BlockCause, Phase, ReconcileCause};
 
@@ -84,7 +84,7 @@ impl Link {
         match answer {
             Ok(Greeting::Identity(received)) => *identity = Some(received),
             Ok(Greeting::FeedHead(received)) => *feed_head = Some(received),
-            Err(failure) => return self.failed(turn, failure),
+            Err(failure) => return self.failed(turn, failure, others),
         }
         let (Some(identity), Some(feed_head)) = (&identity, *feed_head) else { return };
         let home = &identity.home_id;
@@ -119,17 +119,17 @@ impl Link {
     }
 
     /// Greeting or poll have no usable answer.
-    pub(super) fn failed(&mut self, turn: &mut Turn, failure: Failure) {
+    pub(super) fn failed(&mut self, turn: &mut Turn, failure: Failure, others: Others) {
         match failure {
             Failure::NoAnswer(reason) => self.lost(turn, reason, None),
-            Failure::Refused(refusal) => self.refused(turn, refusal),
+            Failure::Refused(refusal) => self.refused(turn, refusal, others),
         }
     }
 
     /// The server refuses identity, feed head, stream or poll.
-    pub(super) fn refused(&mut self, turn: &mut Turn, refusal: Refusal) {
+    pub(super) fn refused(&mut self, turn: &mut Turn, refusal: Refusal, others: Others) {
         if refusal.status == 410 {
-            self.cursor_expired(turn, refusal);
+            self.cursor_expired(turn, refusal, others);
         } else if refusal.is_of_the_key() {
             self.key_refusal = Some(refusal.message.clone());
             let pause = self.next_pause(turn).max(KEY_RETRY);
@@ -143,7 +143,7 @@ impl Link {
     }
 
     /// 410: continues from the cursor in the response, and compares with the server for the lost events (contract 9.3).
-    fn cursor_expired(&mut self, turn: &mut Turn, refusal: Refusal) {
+    fn cursor_expired(&mut self, turn: &mut Turn, refusal: Refusal, others: Others) {
         let Some(Expired { restored, resume, fork }) = refusal.expired else {
             return self.lost(turn, refusal.message, None);
         };
@@ -152,9 +152,15 @@ impl Link {
         turn.actions.extend([Action::CloseStream, Action::StartReconcile(cause)]);
         // The new cursor may have expired by now as well. A second expiry in a row waits, to avoid an endless loop.
         if std::mem::replace(&mut self.has_expired_cursor, true) {
-            self.lost(turn, refusal.message, None);
-        } else {
-            self.greet(turn);
+            return self.lost(turn, refusal.message, None);
+        }
+        match &self.state {
+            // The server has just told identity and feed head.
+            State::Following(Following { greeting: Some(server), .. }) => {
+                let server = server.clone();
+                self.follow(turn, server, others);
+            }
+            _ => self.greet(turn),
         }
     }
 

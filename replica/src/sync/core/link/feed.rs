@@ -141,7 +141,7 @@ impl Link {
             (StreamEvent::Batch(batch), StreamState::Open) => self.stream_batch(turn, batch, others),
             (_, StreamState::Waiting) => {}
             (StreamEvent::Ended { reason }, _) => self.stream_failed(turn, reason, None, others),
-            (StreamEvent::Refused(refusal), _) if refusal.is_of_the_replica() => self.refused(turn, refusal),
+            (StreamEvent::Refused(refusal), _) if refusal.is_of_the_replica() => self.refused(turn, refusal, others),
             (StreamEvent::Refused(refusal), _) => {
                 self.stream_failed(turn, refusal.message, refusal.retry_after, others);
             }
@@ -222,7 +222,7 @@ impl Link {
                 following.poll = PollState::Idle { next_at };
                 return;
             }
-            Err(failure) => return self.failed(turn, failure),
+            Err(failure) => return self.failed(turn, failure, others),
         };
         if batch.ends_before(known_head) {
             return self.lost(turn, RESTORED.to_owned(), None);

@@ -132,8 +132,7 @@ fn a_comparison_that_has_begun_is_not_live() {
     scene.answer_greeting(begun, 90);
     let details = json!({ "reason": "retention", "resume_cursor": "r80" });
     let expired = json!({ "error": { "type": "cursor_expired", "message": "forgotten", "details": details } });
-    let begun = scene.report(DriverEvent::StreamRefused(answer(410, &expired)));
-    scene.answer_greeting(begun, 90);
+    scene.report(DriverEvent::StreamRefused(answer(410, &expired)));
     scene.report(DriverEvent::StreamOpened);
     scene.report(DriverEvent::StreamBatch(FeedBatch {
         events: Vec::new(),
