@@ -553,3 +553,14 @@ async fn verify_reports_and_repairs_differences() {
     agrees(&device);
     assert_eq!((device.count("rooms"), device.count("tasks"), device.count("edits")), (1, 120, 0));
 }
+
+/// A later program need not look through a database that a sync has left in order. Only the note beside it says so.
+#[tokio::test]
+async fn each_single_sync_notes_its_look() {
+    let (_home, _server, _client, device) = away(60).await;
+    for _ in 0..5 {
+        let note = fs::read_to_string(format!("{}.marks", device.db)).unwrap();
+        assert_eq!(note.lines().filter(|line| line.starts_with("end ")).count(), 1, "{note}");
+        assert_eq!(device.sync(), 0);
+    }
+}

@@ -68,7 +68,7 @@ pub async fn run(
     let store = Store::new(&config.db);
     let transfer = TransferTask::start(store.clone(), until.is_single_run(), files_changed);
     let mut driver = Driver {
-        _captures: CaptureTask::start(store, transfer.contact(), captures_changed),
+        _captures: CaptureTask::start(store.clone(), transfer.contact(), captures_changed),
         transfer,
         inspector: Inspector::start(&config.db, until, looked_at, now),
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
@@ -100,8 +100,11 @@ pub async fn run(
         engine.close(now).map(|()| StepOutput { has_written: true, ..StepOutput::default() })
     };
     let closed = driver.step(close).await;
+    let (engine, cancel) = (driver.engine.clone(), driver.cancel.clone());
+    drop(driver);
     if ended_by.is_none() && closed.is_ok() {
-        let engine = driver.engine.clone();
+        // Otherwise a reader could keep the mark from the main file, and a later write would make the look void.
+        blocking(move || Ok(store.close())).await?;
         // A look says nothing about what other programs wrote in the hours of a lasting sync, or about pages after an error.
         let looked_at = looked_at.filter(|_| until != Until::Stopped && end.is_ok());
         blocking(move || {
@@ -112,7 +115,7 @@ pub async fn run(
     }
     drop(lock);
     // After a stop, a database locked by another program is no error: unsaved status rows are written at the next start.
-    let is_cancelled = driver.cancel.load(Ordering::Relaxed);
+    let is_cancelled = cancel.load(Ordering::Relaxed);
     let (end, closed) = (ignore_busy(is_cancelled, end), ignore_busy(is_cancelled, closed));
     if let Some(error) = ended_by {
         return Err(error);

@@ -109,6 +109,11 @@ impl Store {
         .await
     }
 
+    /// Closes the database, after the work on it that has begun.
+    pub(in crate::sync) fn close(&self) {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     /// Hashes of the files to send and of the files to fetch.
     async fn due(&self) -> Result<(Vec<String>, Vec<String>), StoreError> {
         let hashes = |files: Vec<DueFile>| files.into_iter().map(|file| file.sha256).collect::<Vec<_>>();
