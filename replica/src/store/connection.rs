@@ -10,8 +10,9 @@ use super::{StoreError, files};
 
 /// How long a connection waits for another writer. Long, because a person's script may hold a transaction.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The page cache in KiB; negative, as SQLite expects. Holds the pages that one batch of the feed touches.
-const CACHE_KIB: i64 = -8192;
+/// The page cache in KiB; negative, as SQLite expects. Holds the pages that one transaction of a reconcile
+/// touches, so that SQLite writes each of them once.
+const CACHE_KIB: i64 = -16_384;
 /// A commit checkpoints the write-ahead log once the log has this size, and truncates the log to this size. Pages that many
 /// commits write, such as those of an index, are then copied once.
 const WAL_BYTES_MAX: i64 = 16 << 20;

@@ -34,7 +34,7 @@ pub(super) fn put_without_edits(
         return rows::write_row(tx, kind, id, &stored);
     }
     match base::save_if_newer(tx, kind, id, &stored)? {
-        true => rows::upsert_row(tx, kind, id, &stored),
+        true => rows::write_row(tx, kind, id, &stored),
         false => Ok(()),
     }
 }

@@ -1,5 +1,7 @@
 //! Rows of the six typed tables as values. Must not know where a value comes from: the feed, a list, a response or an edit.
 
+use std::fmt::Write as _;
+
 use hearth_contract::check::Fields;
 use hearth_contract::record::complete;
 use hearth_contract::resources::resource;
@@ -75,30 +77,79 @@ fn fits_column(integer: bool, value: &Value) -> bool {
     }
 }
 
-/// Inserts or replaces a row. When the fields are equal, only times, author and revision are written, which touches one index instead
-/// of all indexes of the lists.
+/// Inserts a row, or writes the columns that differ. The indexes of equal columns are not touched.
 pub(crate) fn write_row(
     connection: &Connection,
     kind: Kind,
     id: &str,
     stored: &StoredRecord,
 ) -> Result<(), StoreError> {
-    let statements = statements(kind);
-    let is_equal = connection
-        .prepare_cached(&statements.select_fields)?
-        .query_row([id], |row| {
-            let mut is_equal = row.get_ref(0)?.as_str_or_null().ok() == Some(stored.extra.as_deref());
-            for (index, field) in resource(kind).fields.iter().enumerate() {
-                is_equal = is_equal && column_equals(row.get_ref(index + 1)?, stored.fields.get(field.name));
-            }
-            Ok(is_equal)
-        })
+    let differing = connection
+        .prepare_cached(&statements(kind).select_fields)?
+        .query_row([id], |row| differing_columns(kind, row, stored))
         .optional()?;
-    if is_equal != Some(true) {
-        return upsert_row(connection, kind, id, stored);
+    match differing {
+        None => insert_row(connection, kind, id, stored)?,
+        Some(columns) => {
+            let is_unchanged = columns.is_empty();
+            update_columns(connection, kind, id, stored, columns)?;
+            if is_unchanged {
+                return Ok(());
+            }
+        }
     }
-    let last_change = (id, &stored.created_at, &stored.updated_at, &stored.updated_by, stored.rev);
-    connection.prepare_cached(&statements.update_last_change)?.execute(last_change)?;
+    search::mark_touched(connection, kind, id)?;
+    // A trigger does this for a script. The sync fires no triggers.
+    if stored.fields.get(FILE).is_some_and(|file| !file.is_null()) {
+        file_store::table::note_document(connection, id)?;
+    }
+    Ok(())
+}
+
+/// The columns of a row, of its fields and `extra`, that differ from a record, with the record's values.
+fn differing_columns<'a>(
+    kind: Kind,
+    row: &SqlRow<'_>,
+    stored: &'a StoredRecord,
+) -> Result<Vec<(&'static str, ToSqlOutput<'a>)>, rusqlite::Error> {
+    let mut differing = Vec::new();
+    if row.get_ref(0)?.as_str_or_null().ok() != Some(stored.extra.as_deref()) {
+        differing.push(("extra", text_as_sql(&stored.extra)));
+    }
+    for (index, field) in resource(kind).fields.iter().enumerate() {
+        let value = stored.fields.get(field.name);
+        if !column_equals(row.get_ref(index + 1)?, value) {
+            differing.push((field.name, json_as_sql(value)));
+        }
+    }
+    Ok(differing)
+}
+
+/// Writes some columns of a row, its times, its author and its revision.
+fn update_columns(
+    connection: &Connection,
+    kind: Kind,
+    id: &str,
+    stored: &StoredRecord,
+    columns: Vec<(&'static str, ToSqlOutput<'_>)>,
+) -> Result<(), StoreError> {
+    let mut text = format!(
+        "UPDATE {kind} SET created_at = ?2, updated_at = ?3, updated_by = ?4, rev = ?5",
+        kind = kind.collection()
+    );
+    let mut values = vec![
+        ToSqlOutput::from(id),
+        text_as_sql(&stored.created_at),
+        text_as_sql(&stored.updated_at),
+        text_as_sql(&stored.updated_by),
+        ToSqlOutput::Owned(stored.rev.into()),
+    ];
+    for (name, value) in columns {
+        values.push(value);
+        let _ = write!(text, ", {name} = ?{}", values.len());
+    }
+    text.push_str(" WHERE id = ?1");
+    connection.prepare_cached(&text)?.execute(params_from_iter(values))?;
     Ok(())
 }
 
@@ -112,42 +163,24 @@ fn column_equals(cell: ValueRef<'_>, value: Option<&Value>) -> bool {
     }
 }
 
-/// Inserts or replaces a row in one statement. Faster than [`write_row`] for rows that mostly do not exist yet, as in a backfill.
-pub(crate) fn upsert_row(
-    connection: &Connection,
-    kind: Kind,
-    id: &str,
-    stored: &StoredRecord,
-) -> Result<(), StoreError> {
-    fn text(text: &Option<String>) -> ToSqlOutput<'_> {
-        text.as_deref().map_or(ToSqlOutput::Owned(Sql::Null), ToSqlOutput::from)
-    }
-    let resource = resource(kind);
-    let mut statement = connection.prepare_cached(&statements(kind).upsert)?;
-    let values = resource.fields.iter().map(|field| json_as_sql(stored.fields.get(field.name)));
+fn insert_row(connection: &Connection, kind: Kind, id: &str, stored: &StoredRecord) -> Result<(), StoreError> {
+    let values = resource(kind).fields.iter().map(|field| json_as_sql(stored.fields.get(field.name)));
     let values = [ToSqlOutput::from(id)].into_iter().chain(values).chain([
-        text(&stored.created_at),
-        text(&stored.updated_at),
-        text(&stored.updated_by),
+        text_as_sql(&stored.created_at),
+        text_as_sql(&stored.updated_at),
+        text_as_sql(&stored.updated_by),
         ToSqlOutput::Owned(stored.rev.into()),
-        text(&stored.extra),
+        text_as_sql(&stored.extra),
     ]);
-    statement.execute(params_from_iter(values))?;
-    search::mark_touched(connection, kind, id)?;
-    // A trigger does this for a script. The sync fires no triggers.
-    if stored.fields.get(FILE).is_some_and(|file| !file.is_null()) {
-        file_store::table::note_document(connection, id)?;
-    }
+    connection.prepare_cached(&statements(kind).insert)?.execute(params_from_iter(values))?;
     Ok(())
 }
 
 /// The statements that write rows of one kind.
 struct Statements {
-    upsert: String,
+    insert: String,
     /// Selects `extra` and every field.
     select_fields: String,
-    /// Updates times, author and revision.
-    update_last_change: String,
 }
 
 /// The statements of a kind. The texts are made once.
@@ -159,20 +192,11 @@ fn statements(kind: Kind) -> &'static Statements {
             .map(|kind| {
                 let names: Vec<&str> = columns(resource(kind)).collect();
                 let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
-                let set: Vec<String> = names[1..].iter().map(|name| format!("{name} = excluded.{name}")).collect();
                 let table = kind.collection();
-                let upsert = format!(
-                    "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT (id) DO UPDATE SET {}",
-                    names.join(", "),
-                    marks.join(", "),
-                    set.join(", ")
-                );
+                let insert = format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), marks.join(", "));
                 let fields: String = resource(kind).fields.iter().map(|field| format!(", {}", field.name)).collect();
                 let select_fields = format!("SELECT extra{fields} FROM {table} WHERE id = ?1");
-                let update_last_change = format!(
-                    "UPDATE {table} SET created_at = ?2, updated_at = ?3, updated_by = ?4, rev = ?5 WHERE id = ?1"
-                );
-                Statements { upsert, select_fields, update_last_change }
+                Statements { insert, select_fields }
             })
             .collect()
     });
@@ -248,6 +272,11 @@ pub(crate) fn json_to_sql(value: Option<&Value>) -> Sql {
         Some(Value::Bool(flag)) => Sql::Integer((*flag).into()),
         Some(other) => Sql::Text(other.to_string()),
     }
+}
+
+/// A text as a column holds it.
+fn text_as_sql(text: &Option<String>) -> ToSqlOutput<'_> {
+    text.as_deref().map_or(ToSqlOutput::Owned(Sql::Null), ToSqlOutput::from)
 }
 
 /// A JSON value as a column holds the value, without copying a text.
