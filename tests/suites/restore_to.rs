@@ -110,6 +110,19 @@ async fn killed_refill_goes_on() {
 }
 
 #[tokio::test]
+async fn refill_without_its_first_sync_goes_on() {
+    let (device, _lost, all) = lost_home().await;
+    let (_home, _server, client, arguments) = empty_home(&[]);
+    let in_no_time = [&arguments[..], &["--timeout", "1ms"].map(str::to_owned)].concat();
+    let (code, text) = run(&device, &in_no_time);
+    assert_ne!(code, 0, "{text}");
+    assert_eq!(records(&client).await, all, "only the first sync is missing");
+    let (code, text) = run(&device, &arguments);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(device.run_text(&["verify"]).0, 0);
+}
+
+#[tokio::test]
 async fn home_with_records_is_not_refilled() {
     let (device, _lost, _) = lost_home().await;
     let (_home, _server, client, arguments) = empty_home(&[]);

@@ -9,7 +9,7 @@ use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_replica::profile::Profile;
 use hearth_replica::sync::{
-    self, Identity, RefillError, RefillReport, SyncConfig, Until, fetch_identity, plan_refill, refill_home,
+    self, Identity, RefillError, RefillReport, SyncConfig, SyncLock, Until, fetch_identity, plan_refill, refill_home,
 };
 use hearth_replica::{Phase, log};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -60,14 +60,20 @@ impl RestoreTo {
         let key = self.key(context, &server, plan.server.is_some())?;
         let asked = async { Ok(fetch_identity(&server, &key).await?) };
         let identity: Identity = runtime::block_on(asked)?;
+        let is_unread = matches!(status.phase, Phase::New | Phase::Backfilling);
+        if is_unread && identity.home_id == from && identity.refilled_from.is_some() {
+            // An earlier run has filled the home, and was cut off before its first sync ended.
+            let lock = take_lock(context)?;
+            let config = SyncConfig { server, key, ..config_of(&context.profile)? };
+            let report = RefillReport { records: plan.records, ..RefillReport::default() };
+            return self.follow(context, config, lock, report, &identity);
+        }
         check(&identity, &from)?;
         if plan.server.is_none() && !self.is_agreed(plan.records, &server, &identity)? {
             output::message("nothing was sent");
             return Ok(());
         }
-        let Some(lock) = lock_holder::try_lock(db)? else {
-            return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
-        };
+        let lock = take_lock(context)?;
         // The key is kept before the home is bound to it: after a cut, only this key may go on.
         let profile = save_profile(context, Some(server.clone()), Some(key.clone()))?;
         let bar = progress_bar(plan.records);
@@ -83,12 +89,24 @@ impl RestoreTo {
         };
         bar.finish_and_clear();
 
-        let replica = context.open_or_create()?;
         let config = SyncConfig { server, key, ..config_of(&profile)? };
+        self.follow(context, config, lock, report, &identity)
+    }
+
+    /// Syncs with the home that has the records now.
+    fn follow(
+        &self,
+        context: &Context,
+        config: SyncConfig,
+        lock: SyncLock,
+        report: RefillReport,
+        identity: &Identity,
+    ) -> Result<(), Failure> {
+        let replica = context.open_or_create()?;
         if let Some(last) = sync_in_process(config, lock, Until::Current, self.timeout, &replica)? {
             return Err(sync_goal::timeout_failure(context, &last));
         }
-        self.report(context, report, &identity)
+        self.report(context, report, identity)
     }
 
     /// The key of the empty home. A refill that has begun goes on with the key of the profile.
@@ -139,6 +157,12 @@ impl RestoreTo {
         output::next_step("hearth-replica run, or hearth");
         Ok(())
     }
+}
+
+fn take_lock(context: &Context) -> Result<SyncLock, Failure> {
+    let db = &context.profile.db;
+    let conflict = || lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile));
+    lock_holder::try_lock(db)?.ok_or_else(conflict)
 }
 
 /// Refuses a key that cannot fill its home.
