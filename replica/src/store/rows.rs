@@ -307,3 +307,43 @@ pub(crate) fn parse_object(text: &str) -> Result<Fields, StoreError> {
 pub(crate) fn as_params(values: &[Sql]) -> Vec<&dyn ToSql> {
     values.iter().map(|value| value as &dyn ToSql).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::{gate, open};
+
+    const ID: &str = "0190a3b0-0000-7000-8000-0000000000a1";
+
+    /// Only the columns that differ are written. The row must be the record afterwards, whatever stood there.
+    #[test]
+    fn row_is_the_record_after_any_row() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut connection = open::read_write(&directory.path().join("replica.db")).unwrap();
+        let payloads = [
+            json!({ "name": "Chair" }),
+            json!({ "name": "Chair", "quantity": 3, "notes": "oak", "updated_at": "2026-11-28T00:00:00.000Z" }),
+            json!({ "name": "Stool", "quantity": 3, "notes": null, "color_of_a_newer_server": "red" }),
+            json!({ "name": "Stool", "quantity": "three", "notes": "oak", "updated_by": "Ann" }),
+        ];
+        let records: Vec<StoredRecord> = (1..)
+            .zip(&payloads)
+            .map(|(rev, payload)| StoredRecord::from_payload(Kind::Inventory, rev, payload.as_object().unwrap()))
+            .collect();
+        for (before, after) in records.iter().flat_map(|before| records.iter().map(move |after| (before, after))) {
+            gate::sync_tx(&mut connection, |tx| {
+                write_row(tx, Kind::Inventory, ID, before)?;
+                write_row(tx, Kind::Inventory, ID, after)
+            })
+            .unwrap();
+            let mut written = load_row(&connection, Kind::Inventory, ID).unwrap().unwrap();
+            written.fields.retain(|name, value| !value.is_null() || after.fields.contains_key(name));
+            assert_eq!(&written, after, "over {before:?}");
+            let found = "SELECT count(*) FROM search WHERE search MATCH ?1";
+            let name = after.fields["name"].as_str().unwrap();
+            assert_eq!(connection.query_row(found, [name], |row| row.get::<_, i64>(0)).unwrap(), 1);
+        }
+    }
+}
