@@ -104,7 +104,11 @@ pub async fn run(
     drop(driver);
     if ended_by.is_none() && closed.is_ok() {
         // Otherwise a reader could keep the mark from the main file, and a later write would make the look void.
-        blocking(move || Ok(store.close())).await?;
+        blocking(move || {
+            store.close();
+            Ok(())
+        })
+        .await?;
         // A look says nothing about what other programs wrote in the hours of a lasting sync, or about pages after an error.
         let looked_at = looked_at.filter(|_| until != Until::Stopped && end.is_ok());
         blocking(move || {
