@@ -52,8 +52,8 @@ pub(super) fn frames<B: Buf, E: std::error::Error + Send + Sync + 'static>(
 /// The meaning of one frame.
 #[derive(Debug, PartialEq)]
 pub(super) enum Frame {
-    /// An event, and the cursor after the event.
-    Event { event: Box<Event>, cursor: Option<String> },
+    /// An event, the cursor after the event, and the length of the event's text.
+    Event { event: Box<Event>, cursor: Option<String>, bytes: usize },
     /// The stream has reached the present.
     Ready { head: i64, cursor: Option<String> },
     /// No event up to the cursor.
@@ -78,7 +78,7 @@ fn parse_frame(frame: Sse) -> Result<Frame, String> {
         (None | Some("" | "message"), Some(data), cursor) => {
             let event: Box<Event> = serde_json::from_str(&data).map_err(malformed)?;
             wire::check_event(&event)?;
-            Ok(Frame::Event { event, cursor })
+            Ok(Frame::Event { event, cursor, bytes: data.len() })
         }
         (Some("ready"), Some(data), id) => {
             let Ready { cursor, head } = serde_json::from_str(&data).map_err(malformed)?;
@@ -89,11 +89,13 @@ fn parse_frame(frame: Sse) -> Result<Frame, String> {
     }
 }
 
-/// Appends a frame to a batch.
-pub(super) fn extend(batch: &mut FeedBatch, frame: Frame) {
+/// Appends a frame to a batch. Returns the length of the event's text.
+pub(super) fn extend(batch: &mut FeedBatch, frame: Frame) -> usize {
+    let mut bytes = 0;
     let cursor = match frame {
-        Frame::Event { event, cursor } => {
+        Frame::Event { event, cursor, bytes: of_event } => {
             batch.events.push(*event);
+            bytes = of_event;
             cursor
         }
         Frame::Ready { head, cursor } => {
@@ -106,6 +108,7 @@ pub(super) fn extend(batch: &mut FeedBatch, frame: Frame) {
     if cursor.is_some() {
         batch.cursor = cursor;
     }
+    bytes
 }
 
 #[cfg(test)]
@@ -142,7 +145,7 @@ mod tests {
             for size in [1, 2, 3, 4, bytes.len()] {
                 let chunks: Vec<_> = bytes.chunks(size).map(Ok::<_, std::convert::Infallible>).collect();
                 let parsed = frames(futures_util::stream::iter(chunks)).collect::<Vec<_>>().now_or_never().unwrap();
-                let [Ok(Frame::Event { event, cursor })] = &parsed[..] else { panic!("{first}: {parsed:?}") };
+                let [Ok(Frame::Event { event, cursor, .. })] = &parsed[..] else { panic!("{first}: {parsed:?}") };
                 assert_eq!((event.id, cursor.as_deref()), (9, Some("c9")), "{first} by {size}");
             }
         }

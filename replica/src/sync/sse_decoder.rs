@@ -44,7 +44,9 @@ impl SseDecoder {
         let mut batch = FeedBatch::default();
         while let Some(Some(frame)) = self.frames.next().now_or_never() {
             match frame {
-                Ok(frame) => sse::extend(&mut batch, frame),
+                Ok(frame) => {
+                    sse::extend(&mut batch, frame);
+                }
                 Err(reason) => {
                     events.push(DriverEvent::StreamEnded { reason });
                     return events;
