@@ -170,6 +170,6 @@ pub(crate) fn record_greeting(
         )?;
         missed_events::stop_waiting_for_new_version(tx)?;
         base::clear_reported_missing(tx)?;
-        head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted))
+        head.map_or(Ok(()), |head| lost::compare_head(tx, head, accepted, now))
     })
 }

@@ -3,6 +3,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Params, Transaction};
 
+use crate::model::ReasonCode;
 use crate::store::StoreError;
 
 /// An edit that the server may have lost.
@@ -10,6 +11,19 @@ pub(super) struct Lost {
     pub edit: i64,
     pub kind: Kind,
     pub record: String,
+}
+
+impl Lost {
+    /// True when this replica has deleted the record of the edit later. Only the delete can be missing on the server then, and a
+    /// person is asked about it alone.
+    pub(super) fn is_deleted_later(&self, tx: &Transaction<'_>) -> Result<bool, StoreError> {
+        let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE record_id = ?2 AND kind = ?1 AND id > ?3
+                        AND method = 'delete' AND (state NOT IN ('conflict', 'rejected') OR reason_code = ?4))
+                 OR EXISTS (SELECT 1 FROM edit_history WHERE record_id = ?2 AND kind = ?1 AND id > ?3
+                        AND method = 'delete' AND outcome IN ('confirmed', 'merged'))";
+        let key = (self.kind.as_str(), &self.record, self.edit, ReasonCode::LostByServer);
+        Ok(tx.prepare_cached(text)?.query_row(key, |row| row.get(0))?)
+    }
 }
 
 /// The edits that a statement gives as number, kind and record id.

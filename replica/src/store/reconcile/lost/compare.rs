@@ -1,6 +1,6 @@
 //! Whether the server's records show the effect of an edit. Must not change the state of an edit.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
@@ -38,7 +38,7 @@ struct ComparedEdit {
     method: Method,
     patch: Fields,
     base: Fields,
-    /// True when the caller wants to know about the edit. Edits out of scope only tell what they overwrote.
+    /// True when the edit may be lost. Other edits only tell what they overwrote.
     in_scope: bool,
 }
 
@@ -50,8 +50,6 @@ struct Comparison {
     /// The fields of each record that a later edit wrote. Some: the index of the later edit in `lost`. None: the later
     /// edit is not lost.
     later: HashMap<(Kind, String), HashMap<String, Option<usize>>>,
-    /// Records that a later edit deleted.
-    deleted: HashSet<(Kind, String)>,
 }
 
 impl Comparison {
@@ -63,16 +61,13 @@ impl Comparison {
             Method::Update => self.drop_overwritten(&record, &mut edit, &written, server_version),
             _ => edit.patch.clone(),
         };
-        let is_overwritten = self.deleted.contains(&record) || edit.method == Method::Update && remaining.is_empty();
+        let is_overwritten = edit.method == Method::Update && remaining.is_empty();
         let is_visible = |values: &Fields| shows_effect(edit.method, edit.lost.kind, values, server_version);
         // When the later edit is lost too, only the later edit is offered again.
         let is_lost = edit.in_scope && !is_overwritten && !is_visible(&remaining);
         let later = self.later.entry(record.clone()).or_default();
         for (name, _) in written {
             later.entry(name).or_insert(is_lost.then_some(self.lost.len()));
-        }
-        if edit.method == Method::Delete {
-            self.deleted.insert(record);
         }
         if is_lost {
             self.lost.push(edit);
@@ -134,12 +129,13 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<Vec<Lost>,
         let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
         let server_version = server_version(tx, &lost)?;
+        let in_scope = row.get(6)? && !lost.is_deleted_later(tx)?;
         let edit = ComparedEdit {
             lost,
             method: row.get(3)?,
             patch: rows::parse_object(&row.get::<_, String>(4)?)?,
             base: rows::parse_object(&row.get::<_, String>(5)?)?,
-            in_scope: row.get(6)?,
+            in_scope,
         };
         comparison.add(edit, server_version.as_ref());
     }

@@ -46,14 +46,15 @@ fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Sto
     edits.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))
 }
 
-/// Offers edits again that the feed confirmed after the fork. An edit is left out when the server has accepted a later delete of
-/// its record: only the delete can be missing then, and the end of the reconcile compares it.
+/// Offers edits again that the feed confirmed after the fork, except edits of records that this replica has deleted later.
 pub(crate) fn offer_after_fork(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
     let after = "SELECT id, kind, record_id FROM edit_history
-                 WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 AND NOT EXISTS (
-                     SELECT 1 FROM edits later
-                     WHERE later.kind = edit_history.kind AND later.record_id = edit_history.record_id
-                         AND later.id > edit_history.id AND later.method = 'delete' AND later.state = 'sent')
-                 ORDER BY id";
-    give_back(tx, Why::Lost, &[], &candidates(tx, after, [fork])?)
+                 WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id";
+    let mut lost = Vec::new();
+    for edit in candidates(tx, after, [fork])? {
+        if !edit.is_deleted_later(tx)? {
+            lost.push(edit);
+        }
+    }
+    give_back(tx, Why::Lost, &[], &lost)
 }

@@ -85,20 +85,35 @@ pub(in crate::store) fn notice(
             Trace::NoLongerShown => no_longer_shown.push(edit),
         }
     }
-    let (mut changed, mut unwanted) = (false, Vec::new());
-    for (why, edits) in [(Why::Lost, discarded), (Why::NoLongerShown, no_longer_shown)] {
-        let mut wanted = Vec::with_capacity(edits.len());
+    offer_accepted_again(tx, [(Why::Lost, discarded), (Why::NoLongerShown, no_longer_shown)], now)
+}
+
+/// Offers accepted edits again. An edit is confirmed instead when this replica has deleted its record later. True when an edit
+/// changed.
+fn offer_accepted_again<const N: usize>(
+    tx: &Transaction<'_>,
+    lost: [(Why, Vec<Lost>); N],
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    // All are examined before the first is offered, because a delete that is offered deletes nothing.
+    let mut unwanted = Vec::new();
+    let mut wanted = Vec::with_capacity(N);
+    for (why, edits) in lost {
+        let mut offered = Vec::with_capacity(edits.len());
         for edit in edits {
-            match is_deleted_since(tx, &edit)? {
+            match edit.is_deleted_later(tx)? {
                 true => unwanted.push((edit.edit, None)),
-                false => wanted.push(edit),
+                false => offered.push(edit),
             }
         }
-        give_back(tx, why, &wanted, &[])?;
-        changed |= !wanted.is_empty();
+        wanted.push((why, offered));
+    }
+    let is_any = !unwanted.is_empty() || wanted.iter().any(|(_, offered)| !offered.is_empty());
+    for (why, offered) in wanted {
+        give_back(tx, why, &offered, &[])?;
     }
     settle::confirm(tx, &unwanted, now)?;
-    Ok(changed || !unwanted.is_empty())
+    Ok(is_any)
 }
 
 /// What a part of the feed shows about an accepted edit.
@@ -137,21 +152,19 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
     }
 }
 
-/// True when the record of an edit was deleted here afterwards, and the delete is being sent or accepted.
-fn is_deleted_since(tx: &Transaction<'_>, Lost { edit, kind, record }: &Lost) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 AND method = 'delete'
-                    AND state NOT IN ('conflict', 'rejected'))";
-    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record, edit), |row| row.get(0))?)
-}
-
 /// Offers accepted edits again whose position is after the head. The server accepted the edits before it reported the
 /// head, so the head belongs to another history. `accepted`: the edits that were accepted before the server reported
 /// the head.
-pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, accepted: &[i64]) -> Result<(), StoreError> {
+pub(crate) fn compare_head(
+    tx: &Transaction<'_>,
+    head: i64,
+    accepted: &[i64],
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let above = "SELECT e.id, kind, record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE s.acked_rev > ?1 ORDER BY e.id";
     let mut sent = candidates(tx, above, [head])?;
     sent.retain(|lost| accepted.contains(&lost.edit));
-    give_back(tx, Why::Lost, &sent, &[])
+    offer_accepted_again(tx, [(Why::Lost, sent)], now).map(drop)
 }
 
 /// The edits that the server has accepted and the feed has not shown.

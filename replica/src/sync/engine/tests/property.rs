@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use self::invariants::{check_end, check_step};
+use self::invariants::{check_end, check_questions, check_step};
 use self::world::{Fate, World};
 
 /// Sequences per run, unless PROPTEST_CASES names another number. The time of a run in a debug build is below 20 s.
@@ -125,12 +125,12 @@ fn operation_with_restores() -> impl Strategy<Value = Operation> {
 
 fn run(operations: &[Operation]) -> Result<(), String> {
     let (mut world, mut seen) = (World::new(), BTreeSet::new());
-    world.settle()?;
+    world.settle(check_questions)?;
     for operation in operations {
         world.perform(operation);
         check_step(&world, &mut seen)?;
     }
-    world.settle()?;
+    world.settle(check_questions)?;
     check_step(&world, &mut seen)?;
     check_end(&world)
 }
@@ -172,6 +172,24 @@ fn edit_after_412_is_sent_when_a_restore_took_the_change_back() {
         Operation::ByAnother { row: 0, write: Write::FirstField },
         answered,
         Operation::Restore { back: 1, tells_fork: false },
+    ];
+    run(&operations).unwrap();
+}
+
+/// A restore takes back the create and the delete of a record, and the feed had shown both. The replica must not ask whether the
+/// create is to be sent again.
+#[test]
+fn create_is_not_offered_when_its_delete_was_confirmed() {
+    let answered = Operation::Deliver { fate: Fate::Answered };
+    let operations = [
+        Operation::Create { item: false },
+        answered.clone(),
+        Operation::Feed { events: 1 },
+        Operation::Delete { row: 2 },
+        answered,
+        Operation::Feed { events: 1 },
+        Operation::CutStream,
+        Operation::Restore { back: 3, tells_fork: true },
     ];
     run(&operations).unwrap();
 }

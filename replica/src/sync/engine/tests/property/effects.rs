@@ -59,7 +59,8 @@ fn is_overwritten_in(history: &[Change], record: &Key, name: &str, value: &serde
 /// An edit that is offered again as lost is not on the server, and no later edit of this device took its place there.
 pub(super) fn check_offers(world: &World) -> Result<(), String> {
     let (records, ended) = (world.server.records(), edits(&world.script, "edit_history", "outcome"));
-    for edit in edits(&world.script, "edits", "reason_code").iter().filter(|edit| edit.word == "lost_by_server") {
+    let open = edits(&world.script, "edits", "reason_code");
+    for edit in open.iter().filter(|edit| edit.word == "lost_by_server") {
         let there = records.get(&edit.record);
         let is_there = match edit.method.as_str() {
             "delete" => there.is_none(),
@@ -72,6 +73,12 @@ pub(super) fn check_offers(world: &World) -> Result<(), String> {
         let later = ended.iter().filter(|later| {
             later.record == edit.record && later.id > edit.id && ["confirmed", "merged"].contains(&later.word.as_str())
         });
+        let asked = open.iter().filter(|later| {
+            later.record == edit.record && later.id > edit.id && ["", "lost_by_server"].contains(&later.word.as_str())
+        });
+        if let Some(delete) = later.clone().chain(asked).find(|later| later.method == "delete") {
+            return Err(format!("edit {} is offered again, and edit {} deletes its record", edit.id, delete.id));
+        }
         for later in later {
             let replaced = edit.patch.keys().find(|name| {
                 later.patch.get(*name).is_some_and(|value| there.is_some_and(|fields| has(fields, name, value)))

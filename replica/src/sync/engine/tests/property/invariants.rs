@@ -95,6 +95,11 @@ fn check_rows(db: &Connection, history: &[Change], position: i64, decided: bool)
     Ok(())
 }
 
+/// What a person is asked. During a reconcile the replica may still find the answer itself.
+pub(super) fn check_questions(world: &World) -> Result<(), String> {
+    if state_of(&world.script).is_reconciling { Ok(()) } else { check_offers(world) }
+}
+
 /// What must hold after each step. `seen`: the edits of all steps before.
 pub(super) fn check_step(world: &World, seen: &mut BTreeSet<i64>) -> Result<(), String> {
     if let Some(problem) = &world.server.problem {
@@ -118,11 +123,11 @@ pub(super) fn check_step(world: &World, seen: &mut BTreeSet<i64>) -> Result<(), 
     if let Some(id) = ids(silent).first() {
         return Err(format!("edit {id} waits for a person without a reason"));
     }
+    check_questions(world)?;
     let state = state_of(db);
     if state.is_reconciling {
         return Ok(());
     }
-    check_offers(world)?;
     let early = format!("SELECT id FROM edit_history WHERE outcome = 'confirmed' AND rev > {}", state.position);
     if let Some(id) = ids(&early).first().filter(|_| world.server.discarded.is_empty()) {
         return Err(format!("edit {id} is confirmed, and the feed has not passed its revision"));

@@ -195,8 +195,9 @@ impl World {
         self.take(begun);
     }
 
-    /// Delivers everything and decides about every conflict until nothing is left to do.
-    pub(super) fn settle(&mut self) -> Result<(), String> {
+    /// Delivers everything and decides about every conflict until nothing is left to do. `check` sees each state in which only a
+    /// person can go on.
+    pub(super) fn settle(&mut self, check: impl Fn(&World) -> Result<(), String>) -> Result<(), String> {
         self.server.refuses_next = false;
         for round in 0..ROUNDS_MAX {
             if self.is_at_rest() {
@@ -207,7 +208,10 @@ impl World {
             } else if matches!(self.stream, Stream::Requested(_)) || self.stream_has_more() {
                 self.feed(usize::MAX);
             } else {
-                self.decide(round < ROUNDS_MAX / 4);
+                if !super::invariants::state_of(&self.script).is_reconciling {
+                    check(self)?;
+                    self.decide(round < ROUNDS_MAX / 4);
+                }
                 self.tick();
                 // A stream of a real server sends comments.
                 self.report(DriverEvent::StreamActive);
