@@ -45,7 +45,7 @@ pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
     try_lock_opened(db)
 }
 
-/// Takes the sync lock of a database that this command has opened. To open it was the proof that it is a replica's.
+/// Takes the sync lock of a database that the command has already opened, which proves that it is a replica's.
 pub(super) fn try_lock_opened(db: &Path) -> Result<Option<SyncLock>, Failure> {
     // The lock is the first file to be written, so a full disk or a missing permission shows here first.
     let directory = directory(db).to_owned();

@@ -57,10 +57,12 @@ impl RestoreTo {
         if let Some(other) = plan.server.as_ref().filter(|begun| **begun != server) {
             return Err(RefillError::AnotherHome(other.clone()).into());
         }
-        let key = self.key(context, &server, plan.server.is_some())?;
+        // After the last record, the profile names the filled home, and nothing of its feed is read.
+        let is_unread = matches!(status.phase, Phase::New | Phase::Backfilling);
+        let has_begun = plan.server.is_some() || is_unread && context.profile.server.as_ref() == Some(&server);
+        let key = self.key(context, &server, has_begun)?;
         let asked = async { Ok(fetch_identity(&server, &key).await?) };
         let identity: Identity = runtime::block_on(asked)?;
-        let is_unread = matches!(status.phase, Phase::New | Phase::Backfilling);
         if is_unread && identity.home_id == from && identity.refilled_from.is_some() {
             // An earlier run has filled the home, and was cut off before its first sync ended.
             let lock = take_lock(context)?;

@@ -20,7 +20,7 @@ const WAL_BYTES_MAX: i64 = 16 << 20;
 const WAL_BYTES_MIN: i64 = 256 << 10;
 /// The size of a page of the database.
 const PAGE_BYTES: i64 = 4096;
-/// Prepared statements that a connection keeps. A sync uses fewer in one round, so none is prepared twice.
+/// Prepared statements that a connection keeps, those that were used last. Each set of columns that change together is a statement.
 const STATEMENTS_MAX: usize = 256;
 
 /// Opens an existing database read-only. The database is not migrated.

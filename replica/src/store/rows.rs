@@ -77,7 +77,8 @@ fn fits_column(integer: bool, value: &Value) -> bool {
     }
 }
 
-/// Inserts a row, or writes the columns that differ. The indexes of equal columns are not touched.
+/// Inserts a row; or writes its times, its author and its revision, and of the other columns those that differ. The indexes of equal
+/// fields are not touched.
 pub(crate) fn write_row(
     connection: &Connection,
     kind: Kind,
@@ -91,9 +92,9 @@ pub(crate) fn write_row(
     match differing {
         None => insert_row(connection, kind, id, stored)?,
         Some(columns) => {
-            let is_unchanged = columns.is_empty();
+            let has_equal_fields = columns.is_empty();
             update_columns(connection, kind, id, stored, columns)?;
-            if is_unchanged {
+            if has_equal_fields {
                 return Ok(());
             }
         }

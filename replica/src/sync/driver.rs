@@ -29,6 +29,9 @@ use crate::model::BlockCause;
 use crate::store::StoreError;
 use crate::{notification, profile};
 
+/// How long the end of a sync waits for work on files, such as reading a large file. The next start looks for damage again then.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);
+
 /// Syncs until the goal is reached or `stop` becomes true. SQLite blocks only threads for blocking work.
 pub async fn run(
     config: SyncConfig,
@@ -102,15 +105,16 @@ pub async fn run(
     let closed = driver.step(close).await;
     let (engine, cancel) = (driver.engine.clone(), driver.cancel.clone());
     drop(driver);
+    // Files and captures have a connection of their own. A read there can keep the mark out of the main file, and a write after
+    // the mark makes the look void.
+    let closes = blocking(move || {
+        store.close();
+        Ok(())
+    });
+    let is_closed = tokio::time::timeout(CLOSE_LIMIT, closes).await.is_ok();
     if ended_by.is_none() && closed.is_ok() {
-        // Otherwise a reader could keep the mark from the main file, and a later write would make the look void.
-        blocking(move || {
-            store.close();
-            Ok(())
-        })
-        .await?;
         // A look says nothing about what other programs wrote in the hours of a lasting sync, or about pages after an error.
-        let looked_at = looked_at.filter(|_| until != Until::Stopped && end.is_ok());
+        let looked_at = looked_at.filter(|_| until != Until::Stopped && end.is_ok() && is_closed);
         blocking(move || {
             engine.lock().unwrap_or_else(PoisonError::into_inner).mark_file(looked_at);
             Ok(())

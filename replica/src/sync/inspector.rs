@@ -17,7 +17,8 @@ use crate::store::salvage::rebuild_request;
 
 /// How long a start waits for the look at all pages. A larger database is looked through while the sync runs.
 const START_LIMIT: Duration = Duration::from_secs(2);
-/// How long a start after a crash waits for the look at the indexes. The pages are looked through without a limit.
+/// How long a start after a crash or a report of damage waits for the look at the indexes. The pages are looked through without a
+/// limit.
 const INDEX_LIMIT: Duration = Duration::from_secs(10);
 /// How often the files of readers and of people are looked for.
 const FILE_INTERVAL: Duration = Duration::from_millis(500);
@@ -28,14 +29,17 @@ pub(super) fn look_at_start(db: &Path, now: Timestamp) -> Result<Option<Timestam
     if !holds_bytes(db) {
         return Ok(None);
     }
-    // A look stays valid only after a sync that has ended in order.
+    // A valid look was noted at an orderly end, and nothing was written since. So there was no crash, and no report of damage.
     if let still_valid @ Some(_) = integrity::last_look(db, now) {
         return Ok(still_valid);
     }
     let look = || -> Result<Option<Timestamp>, StoreError> {
-        if integrity::was_crash(db)? {
+        if integrity::is_damage_reported(db) || integrity::was_crash(db)? {
             integrity::look(db, Depth::Pages, None)?;
-            return integrity::look(db, Depth::PagesAndIndexes, Some(INDEX_LIMIT)).map(|_| Some(now));
+            if integrity::look(db, Depth::PagesAndIndexes, Some(INDEX_LIMIT))? {
+                integrity::clear_reports(db);
+            }
+            return Ok(Some(now));
         }
         Ok(integrity::look(db, Depth::Pages, Some(START_LIMIT))?.then_some(now))
     };

@@ -25,11 +25,12 @@ pub(crate) fn retry_refused_by_key(connection: &mut Connection) -> Result<(), St
     if !has_files {
         return Ok(());
     }
+    // The files are last: they show that the attempt is due, until it is made.
+    retry(connection, &edits)?;
     gate::sync_tx(connection, |tx| {
         tx.execute(&format!("UPDATE files AS f SET state = 'waiting', problem = NULL WHERE {condition}"), [])?;
-        Ok::<(), StoreError>(())
-    })?;
-    retry(connection, &edits)
+        Ok(())
+    })
 }
 
 /// Retries the documents whose file the server did not have. The bytes of the file are here again.

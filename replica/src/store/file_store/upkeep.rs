@@ -57,7 +57,7 @@ pub(crate) fn look_after(
     }
     let adopted: Vec<_> = absent.iter().filter(|hash| bytes::is_here(db, hash) && holds_its_bytes(db, hash)).collect();
     upkeep.found = adopted.len();
-    // Without this, each single `sync` of a home without files would write.
+    // A transaction writes even when nothing changes. Each single `sync` of a home without files would write.
     if !has_rows(connection)? {
         return remove_leftovers(connection, db, now).map(|()| upkeep);
     }

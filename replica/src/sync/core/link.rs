@@ -207,7 +207,10 @@ impl Link {
                 self.poll_soon(turn.now);
             }
             Fact::CursorRefused(refusal) => self.refused(turn, refusal.clone(), others),
-            Fact::Compared => self.touch_now(turn, others),
+            Fact::Compared => {
+                self.expired_cursors = 0;
+                self.touch_now(turn, others);
+            }
             _ => {}
         }
     }

@@ -60,7 +60,7 @@ impl Engine {
                 return Ok(self.initial_events(now)?.into());
             }
             Action::StartReconcile(cause) => {
-                tracing::info!(why = cause.why(), "comparing all records with the server");
+                tracing::info!(why = cause.why(), "comparing with the server");
                 return Ok(vec![Event::Reconcile(ReconcileInput::Begun(self.write(|c| reconcile::begin(c, &cause))?))]);
             }
             Action::SaveResponse { query, found, next_step } => {

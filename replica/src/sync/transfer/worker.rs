@@ -84,7 +84,16 @@ impl Drop for TransferTask {
 #[derive(Clone)]
 pub(in crate::sync) struct Store {
     pub(in crate::sync) db: PathBuf,
-    connection: Arc<Mutex<Option<Connection>>>,
+    connection: Arc<Mutex<StoreConnection>>,
+}
+
+#[derive(Default)]
+enum StoreConnection {
+    #[default]
+    NotOpened,
+    Open(Connection),
+    /// The sync has ended. Work that was still queued must not write after it.
+    Closed,
 }
 
 impl Store {
@@ -100,18 +109,20 @@ impl Store {
         let store = self.clone();
         runtime::blocking(move || {
             let mut opened = store.connection.lock().unwrap_or_else(PoisonError::into_inner);
-            let connection = match &mut *opened {
-                Some(connection) => connection,
-                closed => closed.insert(open::read_write(&store.db)?),
-            };
-            work(connection, &store.db)
+            if matches!(*opened, StoreConnection::NotOpened) {
+                *opened = StoreConnection::Open(open::read_write(&store.db)?);
+            }
+            match &mut *opened {
+                StoreConnection::Open(connection) => work(connection, &store.db),
+                _ => Err(StoreError::Unexpected("work on files after the end of the sync".to_owned())),
+            }
         })
         .await
     }
 
-    /// Closes the database, after the work on it that has begun.
+    /// Closes the database for good. Work that has begun ends first; later work fails.
     pub(in crate::sync) fn close(&self) {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+        *self.connection.lock().unwrap_or_else(PoisonError::into_inner) = StoreConnection::Closed;
     }
 
     /// Hashes of the files to send and of the files to fetch.
@@ -120,8 +131,8 @@ impl Store {
         self.run(move |connection, _| Ok((hashes(to_upload(connection)?), hashes(to_download(connection)?)))).await
     }
 
-    /// Notes the server's limit, and gives files that the server refused because of the key another attempt. A single run
-    /// with a limit and without files to send does not ask for the limit.
+    /// Notes the server's limit, and gives files that the server refused because of the key another attempt. A single run that
+    /// already knows the limit and has no file to send does not ask for it.
     async fn take_key(&self, client: &Client, is_single_run: bool) -> Result<(), StoreError> {
         let needs = |connection: &mut Connection, _: &Path| {
             Ok(known_limit(connection)?.is_none() || !to_upload(connection)?.is_empty())
@@ -189,6 +200,7 @@ impl Worker {
                 let now = runtime::wall_clock();
                 let looked = self.store.run(move |connection, db| upkeep::look_after(connection, db, false, now));
                 if let Err(error) = looked.await {
+                    self.upkeep_at = Instant::now() + FAULT_PAUSE;
                     tracing::warn!(%error, "the folder of the files could not be looked at");
                 }
             }

@@ -9,7 +9,7 @@ use super::super::goal::EndReason;
 use super::super::identity::ServerInfo;
 use super::super::outcome::{Expired, Failure, Refusal};
 use super::super::turn::{Fact, Turn};
-use super::state::{Following, Link, State};
+use super::state::{Following, Link, PollState, State};
 use super::{Control, Greeting, Others, Start};
 use crate::model::{BlockCause, Phase, ReconcileCause};
 
@@ -150,13 +150,17 @@ impl Link {
         (self.cursor, self.position) = (Some(resume.clone()), 0);
         let cause = if restored { ReconcileCause::Restored { resume, fork } } else { ReconcileCause::Gap { resume } };
         turn.actions.extend([Action::CloseStream, Action::StartReconcile(cause)]);
-        // The new cursor may have expired by now as well. A second expiry in a row waits, to avoid an endless loop.
-        if std::mem::replace(&mut self.has_expired_cursor, true) {
+        // The new cursor may have expired by now as well. From the second expiry in a row the link waits, longer each time.
+        self.expired_cursors += 1;
+        if self.expired_cursors > 1 {
+            self.failures = self.failures.max(self.expired_cursors - 2);
             return self.lost(turn, refusal.message, None);
         }
         match &self.state {
-            // The server has just told identity and feed head.
-            State::Following(Following { greeting: Some(server), .. }) => {
+            // Without contact since the greeting, the next stream needs no other. A poll on its way would answer for the old cursor.
+            State::Following(Following { greeting: Some(server), poll, .. })
+                if !matches!(poll, PollState::Asked { .. }) =>
+            {
                 let server = server.clone();
                 self.follow(turn, server, others);
             }

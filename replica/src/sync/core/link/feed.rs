@@ -279,7 +279,9 @@ impl Link {
 
     /// Hands a batch out.
     fn hand_out(&mut self, turn: &mut Turn, batch: FeedBatch, transport: Transport, others: Others) {
-        self.has_expired_cursor = false;
+        if !others.is_reconciling {
+            self.expired_cursors = 0;
+        }
         self.is_filled |= batch.is_at_present() && !others.is_reconciling;
         self.touched_at = Some(turn.now);
         self.batches_pending += 1;

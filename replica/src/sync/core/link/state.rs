@@ -30,8 +30,8 @@ pub(crate) struct Link {
     /// Batches handed out and not yet applied.
     pub(super) batches_pending: usize,
     pub(super) stream: StreamHealth,
-    /// The server did not know the cursor, and no batch has arrived since.
-    pub(super) has_expired_cursor: bool,
+    /// How often the cursor has expired since the last comparison has ended, or since the last batch without a comparison.
+    pub(super) expired_cursors: u32,
     /// The feed head at the beginning of the contact.
     pub(super) head_at_contact: Option<i64>,
     /// The highest position of an edit that the server has accepted since the beginning of the contact.

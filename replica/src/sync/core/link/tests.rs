@@ -276,6 +276,28 @@ fn link_follows_the_table() {
     arrows::walk(include_str!("../link.rs"), base, give, state_of);
 }
 
+/// The last question of a comparison finds the cursor expired, again and again. Each comparison begins anew, after longer pauses.
+#[test]
+fn cursor_expired_after_each_comparison_waits() {
+    let mut scene = live();
+    let mut now = 0;
+    for round in 0..12 {
+        let mut turn = Turn::new(now, scene.backoff.clone());
+        scene.link.hear(&mut turn, &Fact::CursorRefused(expired()), scene.others);
+        scene.backoff = turn.backoff;
+        scene.others.is_reconciling = true;
+        if round > 0 {
+            now = scene.wake_at();
+            scene.timer(now);
+        }
+        scene.greet(now);
+        scene.handle(now, stream(StreamEvent::Opened));
+        scene.handle(now, ready(9));
+        scene.handle(now, applied());
+    }
+    assert!(now > 60_000, "{now}");
+}
+
 #[test]
 fn cursor_expired_twice_waits() {
     let mut scene = started(Until::Stopped);
