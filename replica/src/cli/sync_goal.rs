@@ -87,7 +87,8 @@ pub(super) fn timeout_failure(context: &Context, last: &Status) -> Failure {
     match last.phase {
         Phase::Live | Phase::Polling if last.waiting > 0 => {
             let text = format!("in step, but {} still on the way{why}", text::count(last.waiting, "edit"));
-            Failure::new(Exit::StillWaiting, text).hint(EDITS)
+            Failure::new(Exit::StillWaiting, text)
+                .hint(format!("{EDITS}; a large file needs a longer time, as in hearth-replica sync --timeout 10m"))
         }
         // The server answers; the time was too short.
         _ if last.is_in_contact() => {

@@ -106,3 +106,53 @@ async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncErro
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::store::open;
+
+    /// A database in which an index has an old value of a row: `quick_check` does not see it.
+    fn with_outdated_index(db: &Path) {
+        const INDEX: &str = "_inventory_room_id";
+        let rows = "INSERT INTO rooms (name) VALUES ('Hall'); INSERT INTO inventory (name) VALUES ('Chair')";
+        open::read_write(db).unwrap().execute_batch(rows).unwrap();
+        let connection = || {
+            let connection = Connection::open(db).unwrap();
+            connection.execute_batch("PRAGMA writable_schema = ON").unwrap();
+            connection
+        };
+        let (without, text) = (connection(), "SELECT tbl_name, rootpage, sql FROM sqlite_schema WHERE name = ?1");
+        let row: (String, i64, String) =
+            without.query_row(text, [INDEX], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        without.execute("DELETE FROM sqlite_schema WHERE name = ?1", [INDEX]).unwrap();
+        drop(without);
+        let writer = connection();
+        writer.execute("UPDATE inventory SET room_id = (SELECT id FROM rooms)", []).unwrap();
+        let insert = "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES ('index', ?1, ?2, ?3, ?4)";
+        writer.execute(insert, (INDEX, row.0, row.1, row.2)).unwrap();
+    }
+
+    #[test]
+    fn start_after_a_report_looks_at_indexes() {
+        let directory = tempfile::tempdir().unwrap();
+        let (db, now) = (directory.path().join("replica.db"), Timestamp::from_millis(1_000));
+        with_outdated_index(&db);
+        assert_eq!(look_at_start(&db, now).unwrap(), Some(now), "a look at the pages alone finds nothing");
+        integrity::report_damage(&db);
+        assert!(look_at_start(&db, now).unwrap_err().is_damaged());
+        assert!(integrity::is_damage_reported(&db));
+    }
+
+    #[test]
+    fn start_takes_back_a_report_without_damage() {
+        let directory = tempfile::tempdir().unwrap();
+        let (db, now) = (directory.path().join("replica.db"), Timestamp::from_millis(1_000));
+        drop(open::read_write(&db).unwrap());
+        integrity::report_damage(&db);
+        assert_eq!(look_at_start(&db, now).unwrap(), Some(now));
+        assert!(!integrity::is_damage_reported(&db));
+    }
+}

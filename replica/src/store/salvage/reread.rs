@@ -37,7 +37,7 @@ pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
 /// Forgets all that is known of a server: the replica then reads the feed of another one from its beginning.
 pub(in crate::store) fn forget_server(tx: &Transaction<'_>) -> Result<(), StoreError> {
     forget_revisions(tx)?;
-    tx.execute("DELETE FROM _reconcile", [])?;
+    tx.execute_batch("DELETE FROM _reconcile; UPDATE _sync SET max_file_bytes = NULL")?;
     forget_position(tx)
 }
 
