@@ -76,7 +76,7 @@ pub(super) fn check_offers(world: &World) -> Result<(), String> {
         let asked = open.iter().filter(|later| {
             later.record == edit.record && later.id > edit.id && ["", "lost_by_server"].contains(&later.word.as_str())
         });
-        if let Some(delete) = later.clone().chain(asked).find(|later| later.method == "delete") {
+        if let Some(delete) = later.clone().chain(asked).find(|later| later.method == "delete" && !world.has_decided) {
             return Err(format!("edit {} is offered again, and edit {} deletes its record", edit.id, delete.id));
         }
         for later in later {

@@ -195,8 +195,8 @@ impl World {
         self.take(begun);
     }
 
-    /// Delivers everything and decides about every conflict until nothing is left to do. `check` sees each state in which only a
-    /// person can go on.
+    /// Delivers everything and decides about every conflict until nothing is left to do. `check` sees what a
+    /// person is asked, before the first answer.
     pub(super) fn settle(&mut self, check: impl Fn(&World) -> Result<(), String>) -> Result<(), String> {
         self.server.refuses_next = false;
         for round in 0..ROUNDS_MAX {
@@ -209,7 +209,10 @@ impl World {
                 self.feed(usize::MAX);
             } else {
                 if !super::invariants::state_of(&self.script).is_reconciling {
-                    check(self)?;
+                    // A person may answer the question about a later edit first.
+                    if !self.has_decided {
+                        check(self)?;
+                    }
                     self.decide(round < ROUNDS_MAX / 4);
                 }
                 self.tick();
