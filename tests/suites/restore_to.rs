@@ -113,7 +113,7 @@ async fn killed_refill_goes_on() {
 async fn refill_without_its_first_sync_goes_on() {
     let (device, _lost, all) = lost_home().await;
     let (_home, _server, client, arguments) = empty_home(&[]);
-    let in_no_time = [&arguments[..], &["--timeout", "1ms"].map(str::to_owned)].concat();
+    let in_no_time = [&arguments[..], &["--timeout", "0s"].map(str::to_owned)].concat();
     let (code, text) = run(&device, &in_no_time);
     assert_ne!(code, 0, "{text}");
     assert_eq!(records(&client).await, all, "only the first sync is missing");

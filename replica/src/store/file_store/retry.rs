@@ -25,7 +25,7 @@ pub(crate) fn retry_refused_by_key(connection: &mut Connection) -> Result<(), St
     if !has_files {
         return Ok(());
     }
-    // The files are last: they show that the attempt is due, until it is made.
+    // Edits first: if this function fails after them, the files are still `refused`, and the next call repeats the attempt.
     retry(connection, &edits)?;
     gate::sync_tx(connection, |tx| {
         tx.execute(&format!("UPDATE files AS f SET state = 'waiting', problem = NULL WHERE {condition}"), [])?;

@@ -79,6 +79,7 @@ pub(crate) fn look_after(
     Ok(upkeep)
 }
 
+/// True when the database knows a file, or the text of a file.
 fn has_rows(connection: &Connection) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM files) OR EXISTS (SELECT 1 FROM file_texts)";
     Ok(connection.query_row(text, [], |row| row.get(0))?)

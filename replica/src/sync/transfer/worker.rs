@@ -42,8 +42,8 @@ pub(in crate::sync) struct TransferTask {
 }
 
 impl TransferTask {
-    /// Begins, without contact. `changed` is notified of each change of the database. `is_single_run`: the sync ends when all
-    /// is done, so it spares requests.
+    /// Begins, without contact. `changed` is notified of each change of the database. `is_single_run`: the sync ends when it has
+    /// reached its goal, and sends as few requests as it can.
     pub(in crate::sync) fn start(store: Store, is_single_run: bool, changed: Arc<Notify>) -> TransferTask {
         let (sender, receiver) = watch::channel(None);
         let start = Instant::now();
@@ -87,6 +87,7 @@ pub(in crate::sync) struct Store {
     connection: Arc<Mutex<StoreConnection>>,
 }
 
+/// The connection of a [`Store`].
 #[derive(Default)]
 enum StoreConnection {
     #[default]

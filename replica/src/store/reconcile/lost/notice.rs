@@ -95,7 +95,7 @@ fn offer_accepted_again<const N: usize>(
     lost: [(Why, Vec<Lost>); N],
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    // All are examined before the first is offered, because a delete that is offered deletes nothing.
+    // All edits are examined first, because offering an edit changes the state that the examination reads.
     let mut unwanted = Vec::new();
     let mut wanted = Vec::with_capacity(N);
     for (why, edits) in lost {

@@ -157,7 +157,8 @@ impl Link {
             return self.lost(turn, refusal.message, None);
         }
         match &self.state {
-            // Without contact since the greeting, the next stream needs no other. A poll on its way would answer for the old cursor.
+            // The link has had no contact since the greeting, so the greeting still holds. While a poll is on its way, a new
+            // greeting makes the link ignore the answer, which is about the old cursor.
             State::Following(Following { greeting: Some(server), poll, .. })
                 if !matches!(poll, PollState::Asked { .. }) =>
             {

@@ -30,7 +30,7 @@ pub(crate) struct Link {
     /// Batches handed out and not yet applied.
     pub(super) batches_pending: usize,
     pub(super) stream: StreamHealth,
-    /// How often the cursor has expired since the last comparison has ended, or since the last batch without a comparison.
+    /// How often the cursor has expired in a row. The row ends with a reconcile that has ended, or with a batch outside a reconcile.
     pub(super) expired_cursors: u32,
     /// The feed head at the beginning of the contact.
     pub(super) head_at_contact: Option<i64>,
