@@ -319,7 +319,8 @@ impl<'a> Run<'a> {
             false => (start.backfilled || batch.is_at_present(), if start.backfilled { start.position } else { shown }),
         };
         if shows_all {
-            let passed = lost::Passed { before, position: self.position, whole: !start.reconciling };
+            let (whole, ends_backfill) = (!start.reconciling, is_backfill);
+            let passed = lost::Passed { before, position: self.position, whole, ends_backfill };
             self.affects_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
         }
         if batch.is_at_present() && self.editing {

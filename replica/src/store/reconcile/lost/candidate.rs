@@ -14,6 +14,12 @@ pub(super) struct Lost {
 }
 
 impl Lost {
+    /// Forgets at which position the server accepted the edit.
+    pub(super) fn forget_position(&self, tx: &Transaction<'_>) -> Result<(), StoreError> {
+        tx.prepare_cached("UPDATE _outbox SET acked_rev = NULL WHERE edit_id = ?1")?.execute([self.edit])?;
+        Ok(())
+    }
+
     /// True when this replica has deleted the record of the edit later. Only the delete can be missing on the server then, and a
     /// person is asked about it alone.
     pub(super) fn is_deleted_later(&self, tx: &Transaction<'_>) -> Result<bool, StoreError> {

@@ -1,6 +1,6 @@
 //! Whether the server's records show the effect of an edit. Must not change the state of an edit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
@@ -17,12 +17,12 @@ use crate::store::{StoreError, base, rows};
 
 /// Which edits are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
-    /// Edits that the server has accepted at an unknown position.
-    Acked,
+pub(super) enum Scope<'a> {
+    /// Edits that the server has accepted: these numbers.
+    Accepted(&'a HashSet<i64>),
     /// Edits that the history calls confirmed, at any position.
     Confirmed,
-    /// Edits that the history calls confirmed at an unknown position .
+    /// Edits that the history calls confirmed at an unknown position.
     UnknownPosition,
 }
 
@@ -108,18 +108,17 @@ impl Comparison {
 
 /// Finds the edits whose effect the server does not show. Of an edit that a later edit overwrote in part, only the
 /// other fields are compared and kept.
-pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<Vec<Lost>, StoreError> {
-    let (confirmed, table) = match scope {
-        Scope::Acked => ("0", "edits"),
-        Scope::Confirmed => (NOT_OVERWRITTEN, "edit_history"),
-        Scope::UnknownPosition => (AT_UNKNOWN_POSITION, "edit_history"),
+pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lost>, StoreError> {
+    let (confirmed, accepted, table) = match scope {
+        Scope::Accepted(_) => ("0", "1", "edits"),
+        Scope::Confirmed => (NOT_OVERWRITTEN, "0", "edit_history"),
+        Scope::UnknownPosition => (AT_UNKNOWN_POSITION, "0", "edit_history"),
     };
-    let accepted = if scope == Scope::Acked { "e.state = 'sent' AND s.acked_rev IS NULL" } else { "0" };
     let text = format!(
         "SELECT id, kind, record_id, method, patch, base, {confirmed} FROM edit_history
          WHERE outcome IN ('confirmed', 'merged')
          UNION ALL
-         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits e JOIN _outbox s ON s.edit_id = id WHERE e.state = 'sent'
+         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits WHERE state = 'sent'
          ORDER BY 1 DESC"
     );
     let mut comparison = Comparison::default();
@@ -129,7 +128,11 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<Vec<Lost>,
         let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
         let server_version = server_version(tx, &lost)?;
-        let in_scope = row.get(6)? && !lost.is_deleted_later(tx)?;
+        let is_named = match scope {
+            Scope::Accepted(numbers) => numbers.contains(&lost.edit),
+            Scope::Confirmed | Scope::UnknownPosition => true,
+        };
+        let in_scope = row.get(6)? && is_named && !lost.is_deleted_later(tx)?;
         let edit = ComparedEdit {
             lost,
             method: row.get(3)?,
@@ -152,7 +155,7 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope) -> Result<Vec<Lost>,
 /// Marks the confirmed edits of which the records show no value: later changes overwrote them before the reconcile, so they are not
 /// lost.
 /// The mark lasts until the end of the reconcile. Correct only while the rows hold one whole history.
-pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope) -> Result<(), StoreError> {
+pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<(), StoreError> {
     let condition = if scope == Scope::UnknownPosition { "rev IS NULL" } else { "1" };
     let mut statement = tx.prepare_cached(&format!(
         "SELECT id, kind, record_id, method, patch FROM edit_history

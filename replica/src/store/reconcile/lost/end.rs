@@ -1,12 +1,16 @@
-//! The end of a reconcile: accepted and confirmed edits are compared with the records that the server has now.
+//! Compares accepted and confirmed edits with the records that the server has now. A reconcile does it at its end, when the rows
+//! are whole again.
+
+use std::collections::HashSet;
 
 use hearth_contract::formats::Timestamp;
 use rusqlite::Transaction;
 
 use super::candidate::{Lost, candidates};
 use super::compare::{Scope, find_lost};
-use super::offer::{Why, give_back};
+use super::offer::give_back;
 use crate::model::ReasonCode;
+use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, settle};
 use crate::store::{StoreError, base};
 
@@ -14,29 +18,53 @@ use crate::store::{StoreError, base};
 const ACCEPTED_SOMEWHERE: &str = "SELECT e.id, kind, record_id FROM edits e JOIN _outbox s ON s.edit_id = e.id
      WHERE e.state = 'sent' AND s.acked_rev IS NULL";
 
-/// At the end of a reconcile: offers accepted edits at an unknown position again when the server does not hold them,
-/// and confirms the others. `restored`: true when they may belong to a discarded history.
+/// At the end of a reconcile: compares the accepted edits at an unknown position. `restored`: true when they may belong to a
+/// discarded history.
 pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
-    let unknown: bool = tx.query_row(&format!("SELECT EXISTS ({ACCEPTED_SOMEWHERE})"), [], |row| row.get(0))?;
-    if !unknown {
+    let accepted = candidates(tx, ACCEPTED_SOMEWHERE, [])?;
+    let reason = if restored { Reason::LostWithHistory } else { Reason::NoLongerThere };
+    offer_or_confirm(tx, accepted, &reason, now)
+}
+
+/// Accepted edits that the feed does not show at their positions: the positions are forgotten. In a reconcile, its end compares the
+/// edits. Otherwise they are compared now.
+pub(super) fn offer_missing(
+    tx: &Transaction<'_>,
+    missing: Vec<Lost>,
+    reason: &Reason<'_>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    missing.iter().try_for_each(|edit| edit.forget_position(tx))?;
+    match tx.query_row("SELECT EXISTS (SELECT 1 FROM _reconcile)", [], |row| row.get(0))? {
+        true => Ok(()),
+        false => offer_or_confirm(tx, missing, reason, now),
+    }
+}
+
+/// Offers the accepted edits again that the server does not hold, and confirms the others.
+fn offer_or_confirm(
+    tx: &Transaction<'_>,
+    accepted: Vec<Lost>,
+    reason: &Reason<'_>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if accepted.is_empty() {
         return Ok(());
     }
-    let lost = find_lost(tx, Scope::Acked)?;
-    give_back(tx, if restored { Why::Lost } else { Why::NoLongerShown }, &lost, &[])?;
-    let held = candidates(tx, ACCEPTED_SOMEWHERE, [])?;
-    let edits: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
-    settle::confirm(tx, &edits, now)?;
-    for Lost { kind, record, .. } in &held {
-        base::rebase(tx, *kind, record)?;
-    }
-    Ok(())
+    let numbers: HashSet<i64> = accepted.iter().map(|edit| edit.edit).collect();
+    let lost = find_lost(tx, Scope::Accepted(&numbers))?;
+    give_back(tx, reason, &lost, &[])?;
+    let held: Vec<&Lost> = accepted.iter().filter(|edit| lost.iter().all(|lost| lost.edit != edit.edit)).collect();
+    let ended: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
+    settle::confirm(tx, &ended, now)?;
+    held.iter().try_for_each(|held| base::rebase(tx, held.kind, &held.record))
 }
 
 /// At the end of a reconcile with a restored server: offers confirmed edits again that the server does not hold.
 /// Without a known fork, all confirmed edits are compared; with a fork, those at an unknown position.
 pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
     let lost = find_lost(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
-    give_back(tx, Why::Lost, &[], &lost)?;
+    give_back(tx, &Reason::LostWithHistory, &[], &lost)?;
     if fork.is_none() {
         // The remaining edits are compared now. Positions of the discarded history must not be used again.
         tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;

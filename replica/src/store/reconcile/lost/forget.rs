@@ -5,8 +5,9 @@ use rusqlite::Transaction;
 
 use super::candidate::candidates;
 use super::compare::{self, Scope};
-use super::offer::{Why, give_back};
+use super::offer::give_back;
 use crate::store::edits::outbox;
+use crate::store::edits::reason::Reason;
 use crate::store::{StoreError, base};
 
 /// Forgets all revisions of the discarded history. Returns the number of records whose revision is now unknown. `whole`: true when the rows hold only the discarded history, up to `_sync.position`.
@@ -56,5 +57,5 @@ pub(crate) fn offer_after_fork(tx: &Transaction<'_>, fork: i64) -> Result<(), St
             lost.push(edit);
         }
     }
-    give_back(tx, Why::Lost, &[], &lost)
+    give_back(tx, &Reason::LostWithHistory, &[], &lost)
 }

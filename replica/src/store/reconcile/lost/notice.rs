@@ -9,8 +9,8 @@ use rusqlite::{Connection, Transaction};
 
 use super::candidate::{Lost, candidates};
 use super::compare::is_shown_by;
-use super::offer::{Why, give_back};
-use crate::store::edits::settle;
+use super::end::offer_missing;
+use crate::store::edits::reason::Reason;
 use crate::store::{StoreError, base};
 
 /// Forgets the positions of accepted edits that the feed may have skipped, because the feed resumed at an unknown
@@ -19,12 +19,9 @@ use crate::store::{StoreError, base};
 pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
     let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
          WHERE s.acked_rev > ?1 AND s.acked_rev <= ?2";
-    for Lost { edit, .. } in candidates(tx, accepted, [from, to])? {
-        if !known.contains(&edit) {
-            tx.prepare_cached("UPDATE _outbox SET acked_rev = NULL WHERE edit_id = ?1")?.execute([edit])?;
-        }
-    }
-    Ok(())
+    let mut skipped = candidates(tx, accepted, [from, to])?;
+    skipped.retain(|edit| !known.contains(&edit.edit));
+    skipped.iter().try_for_each(|edit| edit.forget_position(tx))
 }
 
 /// Accepted edits that the feed has shown although the rows are behind. A reconcile that restarts before its end has
@@ -59,12 +56,14 @@ pub(in crate::store) struct Passed {
     /// True when the rows show every event up to `before`. False in a reconcile: then only edits with a position in
     /// the part are compared.
     pub whole: bool,
+    /// True when the part ends a backfill. A backfill does not show records that were created and deleted during the backfill
+    /// (contract 9.2).
+    pub ends_backfill: bool,
 }
 
-/// Offers accepted edits again whose position the feed has passed without showing the edits. The feed leaves no event
-/// out after a valid cursor (contract 9.3), so the server was restored to a state between the cursor and the edit.
-/// When a later edit deletes the record, the edit is confirmed instead. `seen`: edits that the feed has shown. True
-/// when an edit changed.
+/// Finds accepted edits whose position the feed has passed without showing the edits. The feed leaves no event
+/// out after a valid cursor (contract 9.3), so the server was restored to a state between the cursor and the edit. `seen`: edits
+/// that the feed has shown. True when there was one.
 pub(in crate::store) fn notice(
     tx: &Transaction<'_>,
     passed: &Passed,
@@ -74,59 +73,20 @@ pub(in crate::store) fn notice(
 ) -> Result<bool, StoreError> {
     let text = "SELECT e.id, kind, record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
          WHERE s.acked_rev <= ?1 AND (?2 OR s.acked_rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
-    let (mut discarded, mut no_longer_shown) = (Vec::new(), Vec::new());
+    let mut missing = Vec::new();
     for edit in candidates(tx, text, (passed.position, passed.whole, passed.before))? {
-        if seen.contains(&edit.edit) {
-            continue;
-        }
-        match trace(tx, &edit, passed, events)? {
-            Trace::Shown => {}
-            Trace::Discarded => discarded.push(edit),
-            Trace::NoLongerShown => no_longer_shown.push(edit),
+        if !seen.contains(&edit.edit) && !is_shown(tx, &edit, passed, events)? {
+            missing.push(edit);
         }
     }
-    offer_accepted_again(tx, [(Why::Lost, discarded), (Why::NoLongerShown, no_longer_shown)], now)
-}
-
-/// Offers accepted edits again. An edit is confirmed instead when this replica has deleted its record later. True when an edit
-/// changed.
-fn offer_accepted_again<const N: usize>(
-    tx: &Transaction<'_>,
-    lost: [(Why, Vec<Lost>); N],
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    // All edits are examined first, because offering an edit changes the state that the examination reads.
-    let mut unwanted = Vec::new();
-    let mut wanted = Vec::with_capacity(N);
-    for (why, edits) in lost {
-        let mut offered = Vec::with_capacity(edits.len());
-        for edit in edits {
-            match edit.is_deleted_later(tx)? {
-                true => unwanted.push((edit.edit, None)),
-                false => offered.push(edit),
-            }
-        }
-        wanted.push((why, offered));
-    }
-    let is_any = !unwanted.is_empty() || wanted.iter().any(|(_, offered)| !offered.is_empty());
-    for (why, offered) in wanted {
-        give_back(tx, why, &offered, &[])?;
-    }
-    settle::confirm(tx, &unwanted, now)?;
+    let is_any = !missing.is_empty();
+    let reason = if passed.ends_backfill { Reason::NoLongerThere } else { Reason::LostWithHistory };
+    offer_missing(tx, missing, &reason, now)?;
     Ok(is_any)
 }
 
-/// What a part of the feed shows about an accepted edit.
-enum Trace {
-    /// The feed shows the edit, or a newer version of its record.
-    Shown,
-    /// The feed has passed the position of the edit and does not show the edit.
-    Discarded,
-    /// The record's revision is lower than the position of the edit.
-    NoLongerShown,
-}
-
-fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -> Result<Trace, StoreError> {
+/// True when the feed has shown an accepted edit, or a newer version of its record.
+fn is_shown(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -> Result<bool, StoreError> {
     let (rev, is_delete): (i64, bool) = tx.query_row(
         "SELECT s.acked_rev, e.method = 'delete' FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
         [edit.edit],
@@ -135,24 +95,19 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
     // The position in the response to a delete is not the position of the delete event.
     if is_delete {
         // A record that was never shown here, or is known to be deleted, has no delete event to come.
-        let ended: bool = tx.query_row(
-            "SELECT NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)",
-            (edit.kind.as_str(), &edit.record),
-            |row| row.get(0),
-        )?;
-        return Ok(if ended { Trace::Shown } else { Trace::Discarded });
+        let is_there = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)";
+        return Ok(!tx.query_row(is_there, (edit.kind.as_str(), &edit.record), |row| row.get::<_, bool>(0))?);
     }
     if rev <= passed.before {
-        let stands_before = base::newest_rev(tx, edit.kind, &edit.record)? < Some(rev);
-        return Ok(if stands_before { Trace::NoLongerShown } else { Trace::Shown });
+        return Ok(base::newest_rev(tx, edit.kind, &edit.record)? >= Some(rev));
     }
     match events.iter().find(|event| event.id == rev && event.resource_id.to_string() == edit.record) {
-        Some(event) if is_shown_by(tx, edit, event)? => Ok(Trace::Shown),
-        _ => Ok(Trace::Discarded),
+        Some(event) => is_shown_by(tx, edit, event),
+        None => Ok(false),
     }
 }
 
-/// Offers accepted edits again whose position is after the head. The server accepted the edits before it reported the
+/// Finds accepted edits whose position is after the head. The server accepted the edits before it reported the
 /// head, so the head belongs to another history. `accepted`: the edits that were accepted before the server reported
 /// the head.
 pub(crate) fn compare_head(
@@ -164,7 +119,7 @@ pub(crate) fn compare_head(
     let above = "SELECT e.id, kind, record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE s.acked_rev > ?1 ORDER BY e.id";
     let mut sent = candidates(tx, above, [head])?;
     sent.retain(|lost| accepted.contains(&lost.edit));
-    offer_accepted_again(tx, [(Why::Lost, sent)], now).map(drop)
+    offer_missing(tx, sent, &Reason::LostWithHistory, now)
 }
 
 /// The edits that the server has accepted and the feed has not shown.

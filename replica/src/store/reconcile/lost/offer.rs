@@ -8,38 +8,6 @@ use crate::store::edits::reason::{Reason, need_person};
 use crate::store::edits::{normalize, outbox};
 use crate::store::{StoreError, base, log};
 
-/// How certain the loss of an edit is.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Why {
-    /// The server discarded the history that contained the edit.
-    Lost,
-    /// The server accepted the edit and no longer shows its effect. A backfill does not show records that were created
-    /// and deleted during the backfill (contract 9.2).
-    NoLongerShown,
-}
-
-impl Why {
-    /// Why the edit waits for a person.
-    const fn reason(self) -> Reason<'static> {
-        match self {
-            Why::Lost => Reason::LostWithHistory,
-            Why::NoLongerShown => Reason::NoLongerThere,
-        }
-    }
-
-    /// The line for `sync_log`.
-    fn log_line(self, count: usize) -> String {
-        match self {
-            Why::Lost => format!(
-                "The server lost {count} of this replica's edits with the history it threw away; they are offered again."
-            ),
-            Why::NoLongerShown => {
-                format!("The server no longer holds {count} of this replica's accepted edits; they are offered again.")
-            }
-        }
-    }
-}
-
 /// True when lost edits wait for a person.
 pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE state = 'conflict' AND reason_code = ?1)";
@@ -48,7 +16,12 @@ pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
 
 /// Puts lost edits back, under their old numbers; a person must decide about them. The row still shows their changes.
 /// `sent`: edits that were accepted. `settled`: edits that had ended.
-pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: &[Lost]) -> Result<(), StoreError> {
+pub(super) fn give_back(
+    tx: &Transaction<'_>,
+    reason: &Reason<'_>,
+    sent: &[Lost],
+    settled: &[Lost],
+) -> Result<(), StoreError> {
     for Lost { edit, .. } in sent {
         // A retry is a new request: the old one may name a revision of the discarded history.
         outbox::forget_request(tx, *edit)?;
@@ -62,7 +35,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
         tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
     }
     for Lost { edit, kind, record } in sent.iter().chain(settled) {
-        need_person(tx, *edit, why.reason())?;
+        need_person(tx, *edit, reason.clone())?;
         let method: Method =
             tx.query_row("UPDATE edits SET problem = NULL WHERE id = ?1 RETURNING method", [edit], |row| row.get(0))?;
         if method == Method::Create {
@@ -76,7 +49,8 @@ pub(super) fn give_back(tx: &Transaction<'_>, why: Why, sent: &[Lost], settled: 
     }
     let count = sent.len() + settled.len();
     if count > 0 {
-        log(tx, LogLevel::Warning, &why.log_line(count))?;
+        let text = format!("The server no longer holds {count} of this replica's edits; they are offered again.");
+        log(tx, LogLevel::Warning, &text)?;
     }
     Ok(())
 }

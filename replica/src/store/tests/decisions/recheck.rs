@@ -104,7 +104,7 @@ fn recheck_keeps_order_of_edits() {
     let key = scene.send(1).key;
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![with_key(task(6, "One", "low"), &key)]);
-    scene.does("UPDATE tasks SET title = 'Two'");
+    scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
     scene.send(2);
     scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
     scene.does("UPDATE tasks SET title = 'Three'");

@@ -5,11 +5,14 @@
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use super::server::{Change, Fields, Key};
+use super::server::{Change, Fields, Key, records_at};
 use super::world::World;
 
 /// The fields to which only edits and other clients write. The server clears a reference to a deleted room by itself.
 const WRITTEN: [&str; 3] = ["name", "floor", "notes"];
+
+/// The outcomes of edits whose values the server has.
+const ENDED_THERE: [&str; 2] = ["confirmed", "merged"];
 
 /// An edit: open, or ended.
 struct Edit {
@@ -57,8 +60,10 @@ fn is_overwritten_in(history: &[Change], record: &Key, name: &str, value: &serde
 }
 
 /// An edit that is offered again as lost is not on the server, and no later edit of this device took its place there.
-pub(super) fn check_offers(world: &World) -> Result<(), String> {
-    let (records, ended) = (world.server.records(), edits(&world.script, "edit_history", "outcome"));
+/// `position`: the replica cannot know later changes.
+pub(super) fn check_offers(world: &World, position: i64) -> Result<(), String> {
+    let records = records_at(&world.server.changes, position);
+    let ended = edits(&world.script, "edit_history", "outcome");
     let open = edits(&world.script, "edits", "reason_code");
     for edit in open.iter().filter(|edit| edit.word == "lost_by_server") {
         let there = records.get(&edit.record);
@@ -71,7 +76,7 @@ pub(super) fn check_offers(world: &World) -> Result<(), String> {
             return Err(format!("edit {} is offered again, and the server has it", edit.id));
         }
         let later = ended.iter().filter(|later| {
-            later.record == edit.record && later.id > edit.id && ["confirmed", "merged"].contains(&later.word.as_str())
+            later.record == edit.record && later.id > edit.id && ENDED_THERE.contains(&later.word.as_str())
         });
         let asked = open.iter().filter(|later| {
             later.record == edit.record && later.id > edit.id && ["", "lost_by_server"].contains(&later.word.as_str())
@@ -91,10 +96,10 @@ pub(super) fn check_offers(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// The server has the effect of every confirmed edit, or had it until somebody replaced it.
+/// The server has the effect of every confirmed and merged edit, or had it until somebody replaced it.
 pub(super) fn check_effects(world: &World) -> Result<(), String> {
     let (server, ended) = (&world.server, edits(&world.script, "edit_history", "outcome"));
-    for (index, edit) in ended.iter().enumerate().filter(|(_, edit)| edit.word == "confirmed") {
+    for (index, edit) in ended.iter().enumerate().filter(|(_, edit)| ENDED_THERE.contains(&edit.word.as_str())) {
         if edit.method == "delete" {
             if server.records().contains_key(&edit.record) {
                 return Err(format!("edit {} deleted {:?}, and the server has it", edit.id, edit.record));
@@ -122,7 +127,27 @@ pub(super) fn check_effects(world: &World) -> Result<(), String> {
         }
         let mut states = server.changes.iter().filter(|change| change.record == edit.record);
         if !states.any(|change| change.fields.as_ref().is_some_and(|fields| holds(fields, &patch))) {
-            return Err(format!("edit {} is confirmed, and the server has lost {patch:?}", edit.id));
+            return Err(format!("edit {} is {}, and the server has lost {patch:?}", edit.id, edit.word));
+        }
+    }
+    Ok(())
+}
+
+/// No value of this device takes effect twice in the present history, unless a person has decided about an edit.
+pub(super) fn check_single_effects(world: &World) -> Result<(), String> {
+    if world.has_decided {
+        return Ok(());
+    }
+    let db = &world.script;
+    for edit in edits(db, "edits", "reason_code").into_iter().chain(edits(db, "edit_history", "outcome")) {
+        let states = || world.server.changes.iter().filter(|change| change.record == edit.record);
+        for (name, value) in &edit.patch {
+            let shows = |change: &Change| change.fields.as_ref().is_some_and(|fields| has(fields, name, value));
+            let mut before = false;
+            let times = states().filter(|change| !std::mem::replace(&mut before, shows(change)) && before).count();
+            if times > 1 {
+                return Err(format!("edit {} took effect {times} times: {name}", edit.id));
+            }
         }
     }
     Ok(())

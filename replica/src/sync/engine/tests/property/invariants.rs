@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use super::effects::{check_effects, check_offers};
+use super::effects::{check_effects, check_offers, check_single_effects};
 use super::server::{Change, Fields, Key, records_at};
 use super::world::World;
 
@@ -97,7 +97,8 @@ fn check_rows(db: &Connection, history: &[Change], position: i64, decided: bool)
 
 /// What a person is asked. During a reconcile the replica may still find the answer itself.
 pub(super) fn check_questions(world: &World) -> Result<(), String> {
-    if state_of(&world.script).is_reconciling { Ok(()) } else { check_offers(world) }
+    let state = state_of(&world.script);
+    if state.is_reconciling { Ok(()) } else { check_offers(world, state.position) }
 }
 
 /// What must hold after each step. `seen`: the edits of all steps before.
@@ -124,6 +125,7 @@ pub(super) fn check_step(world: &World, seen: &mut BTreeSet<i64>) -> Result<(), 
         return Err(format!("edit {id} waits for a person without a reason"));
     }
     check_questions(world)?;
+    check_single_effects(world)?;
     let state = state_of(db);
     if state.is_reconciling {
         return Ok(());

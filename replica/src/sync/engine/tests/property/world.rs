@@ -14,6 +14,9 @@ use crate::sync::wire::HttpRequest;
 /// Rounds in which everything must come to rest.
 const ROUNDS_MAX: usize = 600;
 
+/// Rounds of one [`World::catch_up`]. A greeting and a reconcile need about 20.
+const CATCH_UP_ROUNDS_MAX: usize = 100;
+
 /// How a request fares on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -195,6 +198,21 @@ impl World {
         self.take(begun);
     }
 
+    /// Delivers everything until the replica is at the head. Decides nothing.
+    fn catch_up(&mut self) {
+        for _ in 0..CATCH_UP_ROUNDS_MAX {
+            if !self.sends.is_empty() {
+                self.deliver(Fate::Answered);
+            } else if self.is_current() {
+                return;
+            } else if matches!(self.stream, Stream::Requested(_)) || self.stream_has_more() {
+                self.feed(usize::MAX);
+            } else {
+                self.tick();
+            }
+        }
+    }
+
     /// Delivers everything and decides about every conflict until nothing is left to do. `check` sees what a
     /// person is asked, before the first answer.
     pub(super) fn settle(&mut self, check: impl Fn(&World) -> Result<(), String>) -> Result<(), String> {
@@ -229,9 +247,12 @@ impl World {
         matches!(self.stream, Stream::Open(position) if position < self.server.head())
     }
 
-    fn is_at_rest(&self) -> bool {
+    fn is_current(&self) -> bool {
         let state = super::invariants::state_of(&self.script);
-        let is_current = state.position == self.server.head() && state.phase == "live" && !state.is_reconciling;
-        is_current && self.sends.is_empty() && self.replica.edits().unwrap().is_empty()
+        state.position == self.server.head() && state.phase == "live" && !state.is_reconciling
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.is_current() && self.sends.is_empty() && self.replica.edits().unwrap().is_empty()
     }
 }
