@@ -29,23 +29,9 @@ impl StoredImage {
     }
 }
 
-/// The statement that saves a version. The end of the statement may add a condition.
-macro_rules! save_statement {
-    ($condition:literal) => {
-        concat!(
-            "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
-                 updated_at = excluded.updated_at, updated_by = excluded.updated_by, extra = excluded.extra, deleted = 0,
-                 reported_missing = 0 ",
-            $condition
-        )
-    };
-}
-
 /// Saves the server's version of a record, whatever is known.
 pub(crate) fn save(tx: &Connection, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
-    save_by(tx, save_statement!(""), kind, id, stored).map(drop)
+    save_version(tx, kind, id, stored, true).map(drop)
 }
 
 /// Saves the server's version of a record, unless the same version, a newer one or a later delete is known. False when
@@ -56,17 +42,23 @@ pub(crate) fn save_if_newer(
     id: &str,
     stored: &rows::StoredRecord,
 ) -> Result<bool, StoreError> {
-    save_by(tx, save_statement!("WHERE _base.rev IS NULL OR _base.rev < excluded.rev"), kind, id, stored)
+    save_version(tx, kind, id, stored, false)
 }
 
-fn save_by(
+fn save_version(
     tx: &Connection,
-    statement: &str,
     kind: Kind,
     id: &str,
     stored: &rows::StoredRecord,
+    whatever_is_known: bool,
 ) -> Result<bool, StoreError> {
-    let saved = tx.prepare_cached(statement)?.execute((
+    let text = "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
+             updated_at = excluded.updated_at, updated_by = excluded.updated_by, extra = excluded.extra, deleted = 0,
+             reported_missing = 0
+         WHERE ?9 OR _base.rev IS NULL OR _base.rev < excluded.rev";
+    let saved = tx.prepare_cached(text)?.execute((
         kind.as_str(),
         id,
         stored.rev,
@@ -75,6 +67,7 @@ fn save_by(
         &stored.updated_at,
         &stored.updated_by,
         &stored.extra,
+        whatever_is_known,
     ))?;
     Ok(saved > 0)
 }
@@ -211,24 +204,20 @@ pub(crate) fn overlay(
     id: &str,
     before: i64,
 ) -> Result<Option<rows::StoredRecord>, StoreError> {
-    let edits: Vec<(Method, String)> = tx
-        .prepare_cached("SELECT method, patch FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id")?
-        .query_map((kind.as_str(), id, before), |row| Ok((row.get(0)?, row.get(1)?)))?
+    let text = "SELECT method, patch, created_at FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id";
+    let edits: Vec<(Method, String, String)> = tx
+        .prepare_cached(text)?
+        .query_map((kind.as_str(), id, before), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
-    // A record that the server does not have yet keeps the provisional times of its row.
-    let provisional = rows::load_row(tx, kind, id)?;
     let mut row = load(tx, kind, id)?.and_then(StoredImage::version);
-    for (method, patch) in edits {
+    for (method, patch, made_at) in edits {
         match method {
             Method::Delete => row = None,
             method => {
                 if row.is_none() && (method == Method::Create || kind.is_singleton()) {
-                    let times = provisional.as_ref();
-                    row = Some(rows::StoredRecord {
-                        created_at: times.and_then(|stored| stored.created_at.clone()),
-                        updated_at: times.and_then(|stored| stored.updated_at.clone()),
-                        ..rows::StoredRecord::default()
-                    });
+                    // Until the server has the record, its times are those of the edit, as its trigger wrote them.
+                    let (created_at, updated_at) = (Some(made_at.clone()), Some(made_at));
+                    row = Some(rows::StoredRecord { created_at, updated_at, ..rows::StoredRecord::default() });
                 }
                 if let Some(row) = &mut row {
                     row.merge(&rows::parse_object(&patch)?);

@@ -5,7 +5,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use crate::model::{ConflictPolicy, Method, ReasonCode};
+use crate::model::{ConflictPolicy, Method};
 use crate::store::edits::adapt;
 use crate::store::edits::reason::{Reason, field_conflict};
 use crate::store::merge::{BaseImage, FieldConflict, MergeResult, three_way_merge};
@@ -53,31 +53,6 @@ fn is_reported_as_used(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
     Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0))?)
 }
 
-/// Whether the server may have applied an edit before. A second effect would undo changes that others made since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EarlierEffect {
-    /// The server has certainly never had the edit.
-    None,
-    /// A request of the edit was given up, and may have been applied.
-    MaybeApplied,
-    /// A person decides about the edit, because it may have been applied, was lost by the server, or can never be applied.
-    PersonDecides,
-}
-
-impl EarlierEffect {
-    /// The earlier effect of an edit that waits for a person. `code`: why it waits. `maybe_applied`: an attempt may have been applied
-    /// while events were missed.
-    pub(super) const fn of_waiting(code: Option<ReasonCode>, maybe_applied: bool) -> EarlierEffect {
-        match code {
-            Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides) => EarlierEffect::None,
-            // A restore may bring the record back.
-            Some(ReasonCode::DeletedThere) if maybe_applied => EarlierEffect::MaybeApplied,
-            Some(ReasonCode::DeletedThere) => EarlierEffect::None,
-            _ => EarlierEffect::PersonDecides,
-        }
-    }
-}
-
 /// Why nothing of an edit is left to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -98,29 +73,27 @@ pub(super) enum NextStep {
     ApplyPolicy(Vec<FieldConflict>),
     /// A person must decide.
     Ask(Reason<'static>),
-    /// A person was asked before, and still must decide.
-    KeepAsking,
 }
 
 impl Compared {
-    /// What happens to the edit. Pure.
-    pub(super) fn next_step(&self, method: Method, effect: EarlierEffect, policy: ConflictPolicy) -> NextStep {
-        match (&self.merge, effect) {
-            (MergeResult::AlreadyThere, _) => NextStep::End(self.ending(method)),
-            (_, EarlierEffect::PersonDecides) => NextStep::KeepAsking,
-            (MergeResult::Send | MergeResult::Conflict(_), EarlierEffect::MaybeApplied) if method == Method::Update => {
+    /// What happens to the edit. `maybe_applied`: a request of the edit was given up, and the server may have applied it. A second
+    /// effect would undo changes that others made since. Pure.
+    pub(super) fn next_step(&self, method: Method, maybe_applied: bool, policy: ConflictPolicy) -> NextStep {
+        match &self.merge {
+            MergeResult::AlreadyThere => NextStep::End(self.ending(method)),
+            MergeResult::Send | MergeResult::Conflict(_) if maybe_applied && method == Method::Update => {
                 NextStep::Ask(Reason::MaybeApplied)
             }
-            (MergeResult::Send, _) => NextStep::Send,
-            (MergeResult::DeletedThere, _) => NextStep::Ask(Reason::DeletedThere),
-            (MergeResult::IdTaken(_), _) => {
+            MergeResult::Send => NextStep::Send,
+            MergeResult::DeletedThere => NextStep::Ask(Reason::DeletedThere),
+            MergeResult::IdTaken(_) => {
                 NextStep::Ask(self.other_kind.map_or(Reason::ExistsThere, Reason::ExistsAsOtherKind))
             }
-            (MergeResult::Conflict(conflicts), _) if method == Method::Delete || policy == ConflictPolicy::Ask => {
+            MergeResult::Conflict(conflicts) if method == Method::Delete || policy == ConflictPolicy::Ask => {
                 let fields = conflicts.iter().map(|conflict| conflict.field).collect();
                 NextStep::Ask(field_conflict(method, fields))
             }
-            (MergeResult::Conflict(conflicts), _) => NextStep::ApplyPolicy(conflicts.clone()),
+            MergeResult::Conflict(conflicts) => NextStep::ApplyPolicy(conflicts.clone()),
         }
     }
 
@@ -148,57 +121,40 @@ mod tests {
     }
 
     #[test]
-    fn next_step_of_update_follows_merge_and_earlier_effect() {
+    fn next_step_of_update_follows_merge_and_earlier_requests() {
         let [ask, theirs] = [ConflictPolicy::Ask, ConflictPolicy::Theirs];
-        let already_there = NextStep::End(Ending::AlreadyThere);
         let both = || NextStep::Ask(Reason::ChangedOnBothSides(vec!["name"]));
         let MergeResult::Conflict(fields) = conflict() else { panic!() };
-        for (merge, effect, policy, expected) in [
-            (MergeResult::Send, EarlierEffect::None, ask, NextStep::Send),
-            (MergeResult::Send, EarlierEffect::MaybeApplied, ask, NextStep::Ask(Reason::MaybeApplied)),
-            (MergeResult::Send, EarlierEffect::PersonDecides, ask, NextStep::KeepAsking),
-            (conflict(), EarlierEffect::None, ask, both()),
-            (conflict(), EarlierEffect::None, theirs, NextStep::ApplyPolicy(fields)),
-            (conflict(), EarlierEffect::MaybeApplied, theirs, NextStep::Ask(Reason::MaybeApplied)),
-            (conflict(), EarlierEffect::PersonDecides, theirs, NextStep::KeepAsking),
-            (MergeResult::DeletedThere, EarlierEffect::None, theirs, NextStep::Ask(Reason::DeletedThere)),
-            (MergeResult::DeletedThere, EarlierEffect::MaybeApplied, ask, NextStep::Ask(Reason::DeletedThere)),
-            (MergeResult::AlreadyThere, EarlierEffect::None, ask, NextStep::End(Ending::AlreadyThere)),
-            (MergeResult::AlreadyThere, EarlierEffect::MaybeApplied, ask, NextStep::End(Ending::AlreadyThere)),
-            (MergeResult::AlreadyThere, EarlierEffect::PersonDecides, ask, already_there),
+        for (merge, maybe_applied, policy, expected) in [
+            (MergeResult::Send, false, ask, NextStep::Send),
+            (MergeResult::Send, true, ask, NextStep::Ask(Reason::MaybeApplied)),
+            (conflict(), false, ask, both()),
+            (conflict(), false, theirs, NextStep::ApplyPolicy(fields)),
+            (conflict(), true, theirs, NextStep::Ask(Reason::MaybeApplied)),
+            (MergeResult::DeletedThere, false, theirs, NextStep::Ask(Reason::DeletedThere)),
+            (MergeResult::DeletedThere, true, ask, NextStep::Ask(Reason::DeletedThere)),
+            (MergeResult::AlreadyThere, false, ask, NextStep::End(Ending::AlreadyThere)),
+            (MergeResult::AlreadyThere, true, ask, NextStep::End(Ending::AlreadyThere)),
         ] {
-            let found = compared(merge.clone()).next_step(Method::Update, effect, policy);
-            assert_eq!(found, expected, "{merge:?} {effect:?} {policy:?}");
+            let found = compared(merge.clone()).next_step(Method::Update, maybe_applied, policy);
+            assert_eq!(found, expected, "{merge:?} {maybe_applied} {policy:?}");
         }
     }
 
     #[test]
-    fn earlier_effect_of_waiting_edit_follows_its_reason() {
-        let with = |effect, maybe_applied| {
-            let has_it = |code: &&ReasonCode| EarlierEffect::of_waiting(Some(**code), maybe_applied) == effect;
-            ReasonCode::ALL.iter().filter(has_it).map(|code| code.as_str()).collect::<Vec<_>>()
-        };
-        let mut never = with(EarlierEffect::None, false);
-        never.sort_unstable();
-        assert_eq!(never, ["changed_on_both_sides", "changed_there", "deleted_there"]);
-        assert_eq!(with(EarlierEffect::MaybeApplied, false), [""; 0]);
-        assert_eq!(with(EarlierEffect::MaybeApplied, true), ["deleted_there"]);
-        assert_eq!(EarlierEffect::of_waiting(None, false), EarlierEffect::PersonDecides);
-    }
-
-    #[test]
     fn next_step_of_delete_asks_whatever_the_policy_is() {
-        let step = |merge, effect| compared(merge).next_step(Method::Delete, effect, ConflictPolicy::Mine);
-        assert_eq!(step(conflict(), EarlierEffect::None), NextStep::Ask(Reason::ChangedThere));
+        let step =
+            |merge, maybe_applied| compared(merge).next_step(Method::Delete, maybe_applied, ConflictPolicy::Mine);
+        assert_eq!(step(conflict(), false), NextStep::Ask(Reason::ChangedThere));
         // Nobody can have changed a record that is deleted, so a second delete does no harm.
-        assert_eq!(step(MergeResult::Send, EarlierEffect::MaybeApplied), NextStep::Send);
+        assert_eq!(step(MergeResult::Send, true), NextStep::Send);
     }
 
     #[test]
     fn next_step_of_create_with_used_id_asks() {
         let step = |other_kind| {
             let taken = Compared { other_kind, ..compared(MergeResult::IdTaken(Vec::new())) };
-            taken.next_step(Method::Create, EarlierEffect::None, ConflictPolicy::Mine)
+            taken.next_step(Method::Create, false, ConflictPolicy::Mine)
         };
         assert_eq!(step(None), NextStep::Ask(Reason::ExistsThere));
         assert_eq!(step(Some(Kind::Room)), NextStep::Ask(Reason::ExistsAsOtherKind(Kind::Room)));
@@ -207,10 +163,10 @@ mod tests {
     #[test]
     fn next_step_of_empty_update_is_end() {
         let nothing = Compared { patch: Fields::new(), ..compared(MergeResult::AlreadyThere) };
-        let step = nothing.next_step(Method::Update, EarlierEffect::None, ConflictPolicy::Ask);
+        let step = nothing.next_step(Method::Update, false, ConflictPolicy::Ask);
         assert_eq!(step, NextStep::End(Ending::ChangesNothing));
         let no_record = Compared { known: None, ..compared(MergeResult::AlreadyThere) };
-        let step = no_record.next_step(Method::Update, EarlierEffect::None, ConflictPolicy::Ask);
+        let step = no_record.next_step(Method::Update, false, ConflictPolicy::Ask);
         assert_eq!(step, NextStep::End(Ending::ChangesNothing));
     }
 }

@@ -28,22 +28,24 @@ pub(super) fn frozen_keys(tx: &Connection, groups: &[Vec<i64>]) -> Result<HashMa
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// The bytes of a request are deleted with its last edit.
-const FORGET_BYTES: &str =
-    "DELETE FROM _requests WHERE idempotency_key = (SELECT idempotency_key FROM edits WHERE id = ?1)
-     AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = _requests.idempotency_key AND e.id <> ?1)";
+/// Deletes the bytes of requests whose last edit has left them.
+pub(super) fn delete_unused_requests(tx: &Connection) -> Result<(), StoreError> {
+    let text = "DELETE FROM _requests
+         WHERE NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = _requests.idempotency_key)";
+    tx.prepare_cached(text)?.execute([])?;
+    Ok(())
+}
 
 /// Deletes an edit's request after a rejection or a response.
 pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
-        FORGET_BYTES,
         "UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL, awaits_record = 0
          WHERE edit_id = ?1",
         "UPDATE edits SET idempotency_key = NULL WHERE id = ?1",
     ] {
         tx.prepare_cached(text)?.execute([edit])?;
     }
-    Ok(())
+    delete_unused_requests(tx)
 }
 
 /// Deletes the request of an edit that was certainly not applied, and splits a coalesced edit into its parts.

@@ -9,10 +9,10 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use crate::model::{ConflictPolicy, EditOutcome, LogLevel, Method};
-use crate::store::edits::next_step::{self, EarlierEffect, Ending, NextStep};
+use crate::store::edits::next_step::{self, Ending, NextStep};
 use crate::store::edits::prepared::{PreparedEdit, save};
 use crate::store::edits::reason::{Reason, need_person};
-use crate::store::edits::{already_applied, names, normalize, parts, settle};
+use crate::store::edits::{already_applied, names, parts, settle};
 use crate::store::merge::FieldConflict;
 use crate::store::{StoreError, base, log};
 
@@ -33,12 +33,12 @@ pub(super) fn prepare(
         save(tx, &prepared)?;
         base::rebase(tx, kind, &prepared.record)?;
     }
-    let effect = if prepared.maybe_applied { EarlierEffect::MaybeApplied } else { EarlierEffect::None };
-    if method == Method::Update && effect == EarlierEffect::None {
+    let maybe_applied = prepared.maybe_applied;
+    if method == Method::Update && !maybe_applied {
         already_applied::record_fields(tx, edit, kind, &compared)?;
     }
     let rev = compared.known.as_ref().and_then(|known| known.rev);
-    match compared.next_step(method, effect, policy) {
+    match compared.next_step(method, maybe_applied, policy) {
         NextStep::Send if prepared.request_given_up => {
             log(
                 tx,
@@ -53,8 +53,6 @@ pub(super) fn prepare(
             return Ok(None);
         }
         NextStep::Ask(reason) => return wait_for_person(tx, &prepared, reason),
-        // Only recheck meets edits that a person decides about.
-        NextStep::KeepAsking => return Ok(None),
         NextStep::ApplyPolicy(conflicts) => {
             if !apply_policy(tx, &mut prepared, &conflicts, policy, now)? {
                 return Ok(None);
@@ -90,7 +88,6 @@ fn wait_for_person<T>(
 ) -> Result<Option<T>, StoreError> {
     let PreparedEdit { edit, kind, .. } = *prepared;
     save(tx, prepared)?;
-    normalize::normalize_edit(tx, edit)?;
     let sentence = reason.sentence();
     need_person(tx, edit, reason)?;
     let name = names::title(tx, kind, &prepared.record, &[&prepared.patch, &prepared.base])?;

@@ -99,13 +99,13 @@ fn freeze_one(
         [(prepared, _)] => single_request(prepared)?,
         [(first, _), ..] => bulk_request(first.kind, &fit),
     };
+    for (prepared, _) in fit.iter().filter(|(prepared, _)| prepared.request_given_up) {
+        forget_request(tx, prepared.edit)?;
+    }
     tx.prepare_cached(
         "INSERT INTO _requests (idempotency_key, verb, path, body, unacked_attempts) VALUES (?1, ?2, ?3, ?4, 1)",
     )?
     .execute((new_key, verb, path, body))?;
-    for (prepared, _) in fit.iter().filter(|(prepared, _)| prepared.request_given_up) {
-        forget_request(tx, prepared.edit)?;
-    }
     // One statement for all edits: the guards cost more for each statement than for each row.
     let list = id_list(fit.iter().map(|(prepared, if_match)| (prepared.edit, *if_match)));
     tx.prepare_cached(

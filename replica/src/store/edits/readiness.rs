@@ -61,8 +61,6 @@ pub(super) struct Dependencies {
 /// The revision at which the server holds the record, with all accepted edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerRev {
-    /// The decision did not need the revision.
-    NotRead,
     /// The server is not known to have the record.
     NoRecord,
     /// The server has the record. None when the revision is unknown.
@@ -82,8 +80,6 @@ pub(super) enum Readiness {
     NeedsPerson,
     /// A person must decide about the edit of this number first.
     BlockedBy(i64),
-    /// The server has accepted the edit; its position is not known.
-    Accepted,
     /// The frozen request may be sent, perhaps again.
     Resend,
     /// The frozen request must wait, with all the edits of the request.
@@ -92,7 +88,7 @@ pub(super) enum Readiness {
     Send,
     /// The edit may be coalesced with an earlier edit of its record.
     Join,
-    /// The edit waits for an earlier edit or for the feed.
+    /// The edit waits for an earlier edit or for the feed. So does an accepted edit whose position is not known.
     Wait,
 }
 
@@ -106,28 +102,21 @@ impl Readiness {
     }
 }
 
-impl Facts {
-    /// True when the decision depends on the server's revision of the record, which costs a query.
-    pub(super) fn needs_server_rev(&self, dependencies: &Dependencies) -> bool {
-        let is_merged_again = self.request == RequestState::GivenUp && self.precondition != Precondition::None;
-        dependencies.held_by.is_none()
-            && dependencies.capacity == Capacity::Free
-            && self.request != RequestState::Frozen
-            && (is_merged_again || (!dependencies.in_step && self.method != Method::Create))
-    }
-}
-
-/// Decides whether an edit may be sent.
-pub(super) fn readiness(edit: &Facts, dependencies: &Dependencies, server: ServerRev) -> Readiness {
+/// Decides whether an edit may be sent. `server` is called only when the decision depends on it, because it costs a query.
+pub(super) fn readiness<E>(
+    edit: &Facts,
+    dependencies: &Dependencies,
+    server: impl FnOnce() -> Result<ServerRev, E>,
+) -> Result<Readiness, E> {
     match (edit.state, dependencies.held_by) {
-        (EditState::Rejected | EditState::Conflict, _) => return Readiness::NeedsPerson,
+        (EditState::Rejected | EditState::Conflict, _) => return Ok(Readiness::NeedsPerson),
         // Whether the server still has the edit shows at the end of the reconcile.
-        (EditState::Sent, _) => return Readiness::Accepted,
-        (_, Some((Holds::UntilPersonActs, cause))) => return Readiness::BlockedBy(cause),
-        _ if edit.waits_for_file && edit.request != RequestState::Frozen => return Readiness::Wait,
+        (EditState::Sent, _) => return Ok(Readiness::Wait),
+        (_, Some((Holds::UntilPersonActs, cause))) => return Ok(Readiness::BlockedBy(cause)),
+        _ if edit.waits_for_file && edit.request != RequestState::Frozen => return Ok(Readiness::Wait),
         _ => {}
     }
-    match (dependencies.held_by, edit.request) {
+    Ok(match (dependencies.held_by, edit.request) {
         (None, _) if dependencies.capacity == Capacity::None => Readiness::Wait,
         // The first update of a profile has no revision to insist on. Only the feed shows whether it was applied.
         (None, RequestState::Frozen)
@@ -138,30 +127,36 @@ pub(super) fn readiness(edit: &Facts, dependencies: &Dependencies, server: Serve
         (None, RequestState::Frozen) => Readiness::Resend,
         (Some(_), RequestState::Frozen) => Readiness::HoldRequest,
         (None, _) if dependencies.capacity == Capacity::FrozenOnly => Readiness::Wait,
-        (None, _) if waits_for_feed(edit, dependencies.in_step, server) => Readiness::Wait,
+        (None, _) if waits_for_feed(edit, dependencies.in_step, server)? => Readiness::Wait,
         (None, _) => Readiness::Send,
         (Some(_), RequestState::None) if dependencies.only_by_own_record && edit.state == EditState::Waiting => {
             Readiness::Join
         }
         _ => Readiness::Wait,
-    }
+    })
 }
 
 /// True when the feed must show more of the record before a new request is made.
-fn waits_for_feed(edit: &Facts, in_step: bool, server: ServerRev) -> bool {
+fn waits_for_feed<E>(edit: &Facts, in_step: bool, server: impl FnOnce() -> Result<ServerRev, E>) -> Result<bool, E> {
+    let is_given_up = edit.request == RequestState::GivenUp;
+    let refused = if is_given_up { edit.precondition } else { Precondition::None };
+    // The feed may still show the event of the edit, by the key that a new request would replace.
+    if is_given_up && refused == Precondition::None && !in_step {
+        return Ok(true);
+    }
     // Others may have changed a record that is not known here. Without a revision to insist on, the request would be
     // rejected, or its effect would be unknown if the response is lost.
-    let is_unknown = matches!(server, ServerRev::NoRecord | ServerRev::At(None));
-    if !in_step && edit.method != Method::Create && is_unknown {
-        return true;
+    let needs_rev = !in_step && edit.method != Method::Create;
+    if !needs_rev && refused == Precondition::None {
+        return Ok(false);
     }
-    match (edit.request, edit.precondition) {
-        (RequestState::GivenUp, Precondition::Absent) => server == ServerRev::NoRecord,
-        (RequestState::GivenUp, Precondition::Rev(rev)) => server == ServerRev::At(Some(rev)),
-        // The feed may still show the event of the edit, by the key that a new request would replace.
-        (RequestState::GivenUp, Precondition::None) => !in_step,
-        _ => false,
-    }
+    let server = server()?;
+    let is_as_refused = match refused {
+        Precondition::Absent => server == ServerRev::NoRecord,
+        Precondition::Rev(rev) => server == ServerRev::At(Some(rev)),
+        Precondition::None => false,
+    };
+    Ok(is_as_refused || needs_rev && matches!(server, ServerRev::NoRecord | ServerRev::At(None)))
 }
 
 #[cfg(test)]
@@ -178,6 +173,11 @@ mod tests {
     const FREE: Dependencies =
         Dependencies { held_by: None, only_by_own_record: true, in_step: true, capacity: Capacity::Free };
 
+    /// The decision. `server`: None when the decision must not ask for the revision.
+    fn decide(edit: &Facts, dependencies: &Dependencies, server: Option<ServerRev>) -> Readiness {
+        readiness::<()>(edit, dependencies, || Ok(server.expect("the revision is not asked for"))).unwrap()
+    }
+
     #[test]
     fn readiness_of_state_and_holds() {
         let settled = Some((Holds::UntilSettled, 1));
@@ -185,7 +185,7 @@ mod tests {
         for (state, held_by, expected) in [
             (EditState::Rejected, None, Readiness::NeedsPerson),
             (EditState::Conflict, person, Readiness::NeedsPerson),
-            (EditState::Sent, person, Readiness::Accepted),
+            (EditState::Sent, person, Readiness::Wait),
             (EditState::Waiting, person, Readiness::BlockedBy(1)),
             (EditState::Blocked, person, Readiness::BlockedBy(1)),
             (EditState::Blocked, None, Readiness::Send),
@@ -195,7 +195,7 @@ mod tests {
         ] {
             let edit = Facts { state, ..WAITING };
             let dependencies = Dependencies { held_by, ..FREE };
-            assert_eq!(readiness(&edit, &dependencies, ServerRev::NotRead), expected, "{state} {held_by:?}");
+            assert_eq!(decide(&edit, &dependencies, None), expected, "{state} {held_by:?}");
         }
         for (request, expected) in [
             (RequestState::None, Readiness::Wait),
@@ -203,47 +203,54 @@ mod tests {
             (RequestState::Frozen, Readiness::Resend),
         ] {
             let edit = Facts { request, waits_for_file: true, precondition: Precondition::Rev(1), ..WAITING };
-            assert_eq!(readiness(&edit, &FREE, ServerRev::NotRead), expected, "{request:?} before its file");
+            assert_eq!(decide(&edit, &FREE, None), expected, "{request:?} before its file");
         }
         let elsewhere = Dependencies { held_by: settled, only_by_own_record: false, ..FREE };
-        assert_eq!(readiness(&WAITING, &elsewhere, ServerRev::NotRead), Readiness::Wait);
+        assert_eq!(decide(&WAITING, &elsewhere, None), Readiness::Wait);
     }
 
     #[test]
     fn readiness_of_requests() {
         let rev = |rev| Precondition::Rev(rev);
         for (method, request, precondition, in_step, server, expected) in [
-            (Method::Update, RequestState::Frozen, rev(5), false, ServerRev::NotRead, Readiness::Resend),
-            (Method::Update, RequestState::Frozen, Precondition::None, true, ServerRev::NotRead, Readiness::Resend),
+            (Method::Update, RequestState::Frozen, rev(5), false, None, Readiness::Resend),
+            (Method::Update, RequestState::Frozen, Precondition::None, true, None, Readiness::Resend),
+            (Method::Update, RequestState::Frozen, Precondition::None, false, None, Readiness::HoldRequest),
+            (Method::Create, RequestState::Frozen, Precondition::None, false, None, Readiness::Resend),
+            (Method::Update, RequestState::None, Precondition::None, false, Some(ServerRev::NoRecord), Readiness::Wait),
+            (Method::Update, RequestState::None, Precondition::None, false, Some(ServerRev::At(None)), Readiness::Wait),
             (
                 Method::Update,
-                RequestState::Frozen,
+                RequestState::None,
                 Precondition::None,
                 false,
-                ServerRev::NotRead,
-                Readiness::HoldRequest,
+                Some(ServerRev::At(Some(5))),
+                Readiness::Send,
             ),
-            (Method::Create, RequestState::Frozen, Precondition::None, false, ServerRev::NotRead, Readiness::Resend),
-            (Method::Update, RequestState::None, Precondition::None, false, ServerRev::NoRecord, Readiness::Wait),
-            (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(None), Readiness::Wait),
-            (Method::Update, RequestState::None, Precondition::None, false, ServerRev::At(Some(5)), Readiness::Send),
-            (Method::Create, RequestState::None, Precondition::None, false, ServerRev::NotRead, Readiness::Send),
-            (Method::Update, RequestState::GivenUp, rev(5), true, ServerRev::At(Some(5)), Readiness::Wait),
-            (Method::Update, RequestState::GivenUp, rev(5), true, ServerRev::At(Some(6)), Readiness::Send),
-            (Method::Create, RequestState::GivenUp, Precondition::Absent, true, ServerRev::NoRecord, Readiness::Wait),
+            (Method::Create, RequestState::None, Precondition::None, false, None, Readiness::Send),
+            (Method::Update, RequestState::GivenUp, rev(5), true, Some(ServerRev::At(Some(5))), Readiness::Wait),
+            (Method::Update, RequestState::GivenUp, rev(5), true, Some(ServerRev::At(Some(6))), Readiness::Send),
             (
                 Method::Create,
                 RequestState::GivenUp,
                 Precondition::Absent,
                 true,
-                ServerRev::At(Some(6)),
+                Some(ServerRev::NoRecord),
+                Readiness::Wait,
+            ),
+            (
+                Method::Create,
+                RequestState::GivenUp,
+                Precondition::Absent,
+                true,
+                Some(ServerRev::At(Some(6))),
                 Readiness::Send,
             ),
-            (Method::Create, RequestState::GivenUp, Precondition::None, false, ServerRev::NotRead, Readiness::Wait),
-            (Method::Create, RequestState::GivenUp, Precondition::None, true, ServerRev::NotRead, Readiness::Send),
+            (Method::Create, RequestState::GivenUp, Precondition::None, false, None, Readiness::Wait),
+            (Method::Create, RequestState::GivenUp, Precondition::None, true, None, Readiness::Send),
         ] {
             let edit = Facts { method, request, precondition, ..WAITING };
-            let found = readiness(&edit, &Dependencies { in_step, ..FREE }, server);
+            let found = decide(&edit, &Dependencies { in_step, ..FREE }, server);
             assert_eq!(found, expected, "{edit:?} {in_step} {server:?}");
         }
     }
@@ -260,11 +267,7 @@ mod tests {
             (WAITING, Capacity::None, held, Readiness::Join),
         ] {
             let dependencies = Dependencies { held_by, capacity, ..FREE };
-            assert_eq!(
-                readiness(&edit, &dependencies, ServerRev::NotRead),
-                expected,
-                "{edit:?} {capacity:?} {held_by:?}"
-            );
+            assert_eq!(decide(&edit, &dependencies, None), expected, "{edit:?} {capacity:?} {held_by:?}");
         }
     }
 }

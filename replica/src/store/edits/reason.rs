@@ -2,10 +2,11 @@
 //! (`edits.reason`), which are written and cleared together. Must not decide the state of an edit.
 
 use hearth_contract::schema::Kind;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
 use crate::model::{EditState, Method, ReasonCode};
 use crate::store::StoreError;
+use crate::store::edits::normalize::normalize_edit;
 
 /// Why an edit does not go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +81,7 @@ pub(in crate::store) fn field_conflict(method: Method, fields: Vec<&'static str>
     if method == Method::Delete { Reason::ChangedThere } else { Reason::ChangedOnBothSides(fields) }
 }
 
-/// Writes the state of an edit with its reason. None clears the code and the sentence.
+/// Writes the state of an edit with its reason. None clears the code and the sentence. No further attempt is scheduled.
 pub(super) fn set_state(
     tx: &Connection,
     edit: i64,
@@ -88,16 +89,13 @@ pub(super) fn set_state(
     reason: Option<Reason<'_>>,
 ) -> Result<(), StoreError> {
     let (code, sentence) = (reason.as_ref().and_then(Reason::code), reason.as_ref().map(Reason::sentence));
-    tx.prepare_cached("UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4 WHERE id = ?1")?
-        .execute((edit, state, code, sentence))?;
+    let text = "UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4, next_attempt_at = NULL WHERE id = ?1";
+    tx.prepare_cached(text)?.execute((edit, state, code, sentence))?;
     Ok(())
 }
 
-/// The same for an edit that waits for a person: no further attempt is scheduled.
-pub(crate) fn need_person(tx: &Connection, edit: i64, reason: Reason<'_>) -> Result<(), StoreError> {
-    tx.prepare_cached(
-        "UPDATE edits SET state = 'conflict', reason_code = ?2, reason = ?3, next_attempt_at = NULL WHERE id = ?1",
-    )?
-    .execute((edit, reason.code(), reason.sentence()))?;
-    Ok(())
+/// Lets an edit wait for a person, with its values in the server's form.
+pub(crate) fn need_person(tx: &Transaction<'_>, edit: i64, reason: Reason<'_>) -> Result<(), StoreError> {
+    set_state(tx, edit, EditState::Conflict, Some(reason))?;
+    normalize_edit(tx, edit)
 }

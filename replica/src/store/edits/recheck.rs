@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use crate::model::{ConflictPolicy, EditState, LogLevel, ReasonCode};
-use crate::store::edits::next_step::{EarlierEffect, NextStep};
+use crate::store::edits::next_step::NextStep;
 use crate::store::edits::reason::set_state;
 use crate::store::edits::{already_applied, decide, pending, plan, prepare};
 use crate::store::{StoreError, base, log};
@@ -33,12 +33,16 @@ pub(crate) fn recheck_record(
     let mut goes_on = false;
     for (edit, state, code, maybe_applied) in edits {
         let Some(found) = pending::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
-        let effect = EarlierEffect::of_waiting(code, maybe_applied);
+        // Other edits may have been applied, or were lost by the server, or can never be applied.
+        let is_free =
+            matches!(code, Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides | ReasonCode::DeletedThere));
+        // A restore may bring a deleted record back.
+        let maybe_applied = maybe_applied && code == Some(ReasonCode::DeletedThere);
         let compared = decide::compare(tx, &found)?;
-        match compared.next_step(found.method, effect, ConflictPolicy::Ask) {
+        match compared.next_step(found.method, maybe_applied, ConflictPolicy::Ask) {
             NextStep::End(ending) => {
                 // An edit that may have been applied may have brought these values itself.
-                if effect == EarlierEffect::None {
+                if is_free && !maybe_applied {
                     already_applied::record_fields(tx, edit, kind, &compared)?;
                 }
                 let rev = compared.known.and_then(|known| known.rev);
@@ -46,6 +50,7 @@ pub(crate) fn recheck_record(
                 goes_on = true;
                 continue;
             }
+            _ if !is_free => {}
             NextStep::Send => {
                 decide::requeue(tx, &found)?;
                 log(
@@ -57,7 +62,7 @@ pub(crate) fn recheck_record(
             }
             NextStep::Ask(reason) => set_state(tx, edit, state, Some(reason))?,
             // With the policy `Ask`, `next_step` never applies a policy.
-            NextStep::KeepAsking | NextStep::ApplyPolicy(_) => {}
+            NextStep::ApplyPolicy(_) => {}
         }
         break;
     }

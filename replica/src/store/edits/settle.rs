@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::model::{EditOutcome, EditState, LogLevel, Method};
 use crate::store::edits::acked::{Acked, id_list};
 use crate::store::edits::reason::{Reason, need_person};
-use crate::store::edits::{names, normalize, outbox};
+use crate::store::edits::{names, outbox};
 use crate::store::{StoreError, base, log};
 
 /// Ended edits stay in the history for 30 days.
@@ -152,22 +152,11 @@ fn move_to_history(
              LEFT JOIN _outbox s ON s.edit_id = e.id LEFT JOIN _outbox p ON p.part_of = e.id",
     )?
     .execute((&list, outcome, now.to_string(), reason))?;
-    let keys: BTreeSet<Option<String>> = tx
-        .prepare_cached(
-            "DELETE FROM edits WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)) RETURNING idempotency_key",
-        )?
-        .query_map([&list], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    tx.prepare_cached("DELETE FROM edits WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))")?
+        .execute([&list])?;
     update_undone(tx, &list, outcome)?;
     outbox::clear_ended(tx, &list)?;
-    for key in keys.into_iter().flatten() {
-        tx.prepare_cached(
-            "DELETE FROM _requests WHERE idempotency_key = ?1
-             AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.idempotency_key = ?1)",
-        )?
-        .execute([key])?;
-    }
-    Ok(())
+    outbox::delete_unused_requests(tx)
 }
 
 /// Updates which edits are undone, after edits have ended.
@@ -289,7 +278,6 @@ pub(crate) fn record_is_deleted(
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if *state != EditState::Sent {
             need_person(tx, *edit, Reason::DeletedThere)?;
-            normalize::normalize_edit(tx, *edit)?;
             // A deleted id is never used again (contract 6.1), so a request cannot take effect later.
             outbox::give_up_unanswered(tx, *edit)?;
             let name = names::of_edit(tx, *edit)?;

@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 
 use hearth_contract::check::Fields;
-use hearth_contract::formats::Timestamp;
-use hearth_contract::schema::{Kind, Resource};
+use hearth_contract::schema::Resource;
 use rusqlite::Transaction;
 use serde_json::Value;
 
@@ -27,13 +26,6 @@ pub(super) struct Comparison {
     pub set_back: usize,
 }
 
-/// A row that the replica knows.
-struct Known {
-    stored: StoredRecord,
-    /// False for a record that the server does not have yet: its times are provisional.
-    has_times: bool,
-}
-
 /// Compares all rows of a table. The table then shows the known rows.
 pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTable) -> Result<Comparison, StoreError> {
     let kind = resource.kind;
@@ -42,16 +34,10 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
     for row in &table.rows {
         // Of two rows with one id, the second is a new record.
         match row.id().and_then(|id| known.remove(&id).map(|known| (id, known))) {
-            Some((id, mut known)) => {
-                if !known.has_times {
-                    let found = |name| Timestamp::parse(row.value(resource, name).as_str()?).map(|at| at.to_string());
-                    let stored = &mut known.stored;
-                    stored.created_at = found("created_at").or(stored.created_at.take());
-                    stored.updated_at = found("updated_at").or(stored.updated_at.take());
-                }
+            Some((id, known)) => {
                 let difference = Difference::between(resource, &known, row, &table.missing);
                 if table.is_replaced || !difference.is_nothing() {
-                    rows::write_row(tx, kind, &id, &known.stored)?;
+                    rows::write_row(tx, kind, &id, &known)?;
                 }
                 result.set_back += usize::from(difference.is_set_back);
                 if !difference.patch.is_empty() {
@@ -59,7 +45,7 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
                         kind,
                         record: id,
                         method: Method::Update,
-                        base: of_patch(&known.stored.fields, &difference.patch),
+                        base: of_patch(&known.fields, &difference.patch),
                         patch: difference.patch,
                         added: Fields::new(),
                     });
@@ -80,12 +66,12 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
         }
     }
     for (id, known) in known {
-        rows::write_row(tx, kind, &id, &known.stored)?;
+        rows::write_row(tx, kind, &id, &known)?;
         // The profile cannot be deleted.
         if kind.is_singleton() {
             continue;
         }
-        let (patch, base, added) = (Fields::new(), known.stored.fields, Fields::new());
+        let (patch, base, added) = (Fields::new(), known.fields, Fields::new());
         result.changes.push(FoundChange { kind, record: id, method: Method::Delete, patch, base, added });
     }
     Ok(result)
@@ -107,28 +93,26 @@ struct Difference {
 }
 
 impl Difference {
-    fn between(resource: &Resource, known: &Known, row: &FoundRow, missing: &[&str]) -> Difference {
+    fn between(resource: &Resource, known: &StoredRecord, row: &FoundRow, missing: &[&str]) -> Difference {
         let is_compared = |name: &str| !missing.contains(&name);
         let (mut patch, mut is_set_back) = (Fields::new(), false);
         for field in resource.fields.iter().filter(|field| is_compared(field.name)) {
             let found = row.value(resource, field.name);
-            let before = known.stored.fields.get(field.name).unwrap_or(&Value::Null);
+            let before = known.fields.get(field.name).unwrap_or(&Value::Null);
             match is_same(resource.kind, field.name, before, found) {
                 true => {}
                 false if field.is_writable() => drop(patch.insert(field.name.to_owned(), found.clone())),
                 false => is_set_back = true,
             }
         }
-        let stored = &known.stored;
-        let times = [("created_at", &stored.created_at), ("updated_at", &stored.updated_at)];
-        let times = times.into_iter().filter(|_| known.has_times).map(|(name, text)| (name, text.clone().into()));
-        let others = [
-            ("updated_by", stored.updated_by.clone().into()),
-            ("rev", stored.rev.into()),
-            ("extra", stored.extra.clone().into()),
+        let of_server = [
+            ("created_at", known.created_at.clone().into()),
+            ("updated_at", known.updated_at.clone().into()),
+            ("updated_by", known.updated_by.clone().into()),
+            ("rev", known.rev.into()),
+            ("extra", known.extra.clone().into()),
         ];
-        let of_server = times.chain(others);
-        for (name, before) in of_server.filter(|(name, _)| is_compared(name)) {
+        for (name, before) in of_server.into_iter().filter(|(name, _)| is_compared(name)) {
             is_set_back |= !is_same(resource.kind, name, &before, row.value(resource, name));
         }
         Difference { patch, is_set_back, is_incomplete: !missing.is_empty() }
@@ -140,34 +124,18 @@ impl Difference {
 }
 
 /// The rows of a kind that the replica knows, by id.
-fn load_known(tx: &Transaction<'_>, resource: &Resource) -> Result<HashMap<String, Known>, StoreError> {
+fn load_known(tx: &Transaction<'_>, resource: &Resource) -> Result<HashMap<String, StoredRecord>, StoreError> {
     let kind = resource.kind;
-    let on_server = base::all_on_server(tx, kind)?.into_iter();
-    let mut known: HashMap<String, Known> =
-        on_server.map(|(id, stored)| (id, Known { stored, has_times: true })).collect();
+    let mut known: HashMap<String, StoredRecord> = base::all_on_server(tx, kind)?.into_iter().collect();
     let edited: Vec<String> = tx
         .prepare("SELECT DISTINCT record_id FROM edits WHERE kind = ?1")?
         .query_map([kind.as_str()], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for id in edited {
         known.remove(&id);
-        if let Some(known_row) = overlay(tx, kind, &id)? {
-            known.insert(id, known_row);
+        if let Some(row) = base::overlay(tx, kind, &id, i64::MAX)? {
+            known.insert(id, row);
         }
     }
     Ok(known)
-}
-
-/// The row of a record with edits. A record that the server does not have yet has the times of its edits, for a row that is
-/// gone.
-fn overlay(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<Known>, StoreError> {
-    let has_times = base::load(tx, kind, id)?.is_some();
-    let Some(mut stored) = base::overlay(tx, kind, id, i64::MAX)? else { return Ok(None) };
-    if !has_times {
-        let text = "SELECT min(created_at), max(created_at) FROM edits WHERE kind = ?1 AND record_id = ?2";
-        let (first, last) = tx.query_row(text, (kind.as_str(), id), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        stored.created_at = stored.created_at.or(first);
-        stored.updated_at = stored.updated_at.or(last);
-    }
-    Ok(Some(Known { stored, has_times }))
 }

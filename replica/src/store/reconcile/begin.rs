@@ -165,6 +165,7 @@ impl Restored<'_> {
 /// beginning, and all records are compared.
 pub(in crate::store) fn compare_with_unknown_history(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let counts = counts_at_start(tx, false)?;
+    lost::forget_positions(tx)?;
     tx.execute(
         "INSERT INTO _reconcile (one, cause, step, accepted, counts_at_start, only_changes)
          VALUES (1, 'restored', 'property', 0, ?1, 0)",

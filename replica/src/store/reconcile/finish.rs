@@ -11,14 +11,14 @@ use crate::store::{StoreError, base, gate, log};
 /// Ends the reconcile: compares the accepted and confirmed edits, and moves the position to the tail.
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
-        let (cause, fork, gone, only_changes): (String, Option<i64>, i64, bool) =
-            tx.query_row("SELECT cause, fork, deleted_count, only_changes FROM _reconcile", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        let (cause, gone, only_changes): (String, i64, bool) =
+            tx.query_row("SELECT cause, deleted_count, only_changes FROM _reconcile", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
         let restored = cause == "restored";
         lost::offer_accepted(tx, restored, now)?;
         if restored {
-            lost::offer_confirmed(tx, fork)?;
+            lost::offer_confirmed(tx)?;
             lost::confirm_deletes(tx, now)?;
         }
         settle::unmark_overwritten(tx)?;

@@ -58,7 +58,6 @@ mod tests;
 use std::collections::HashSet;
 
 use self::choose::Choice;
-use self::state::Planning;
 pub(crate) use self::state::Push;
 use super::action::{Action, Request};
 use super::clock::Millis;
@@ -106,7 +105,7 @@ impl Push {
                     self.plan(turn);
                 }
             }
-            Input::Planned { ready, has_open_edits } => self.planned(turn, ready, has_open_edits, in_contact),
+            Input::Planned { ready, has_open_edits } => self.planned(ready, has_open_edits, in_contact),
             Input::Completed { sent, carried, outcome } => {
                 let outcome = match outcome {
                     // Without contact, no answer says nothing about the request or the line.
@@ -163,20 +162,18 @@ impl Push {
         self.retries.clear_pauses();
     }
 
-    /// Plans the edits now, or after the plan that is under way.
+    /// Plans the edits. A plan that is under way shows every change that was reported before it: the engine reads the edits when it
+    /// takes the action, and reports in order.
     fn plan(&mut self, turn: &mut Turn) {
         self.has_open_edits = None;
-        if self.planning == Planning::Idle {
-            self.planning = Planning::UnderWay;
+        if !std::mem::replace(&mut self.is_planning, true) {
             turn.act(Action::PlanEdits);
-        } else {
-            self.planning = Planning::Outdated;
         }
     }
 
     /// The plan is ready.
-    fn planned(&mut self, turn: &mut Turn, ready: Vec<ReadyEdits>, has_open_edits: bool, in_contact: bool) {
-        let planning = std::mem::replace(&mut self.planning, Planning::Idle);
+    fn planned(&mut self, ready: Vec<ReadyEdits>, has_open_edits: bool, in_contact: bool) {
+        self.is_planning = false;
         self.has_open_edits = Some(has_open_edits);
         let awaits_answer = |ready: &ReadyEdits| ready.edits.iter().any(|edit| self.awaits_answer(*edit));
         self.ready = ready.into_iter().filter(|ready| !awaits_answer(ready)).collect();
@@ -188,9 +185,6 @@ impl Push {
         if self.is_allowed_all() && (is_idle || !was_allowed_all) && in_contact {
             // No edit is left that needs a missing scope, and the key can read the feed.
             self.key_refusal = None;
-        }
-        if planning == Planning::Outdated {
-            self.plan(turn);
         }
     }
 

@@ -117,11 +117,10 @@ impl<'a> Pass<'a> {
             in_step: self.in_step,
             capacity: self.capacity(edit.kind),
         };
-        let server = match edit.facts.needs_server_rev(&dependencies) {
-            true => ServerRev::of(base::with_acked(self.connection, edit.kind, &edit.record)?.map(|known| known.rev)),
-            false => ServerRev::NotRead,
-        };
-        let decision = readiness(&edit.facts, &dependencies, server);
+        let decision = readiness(&edit.facts, &dependencies, || {
+            let known = base::with_acked(self.connection, edit.kind, &edit.record)?;
+            Ok::<_, StoreError>(ServerRev::of(known.map(|known| known.rev)))
+        })?;
         let chain = self.carry_out(&edit, own, decision);
         self.hold(&edit, decision.holds(), chain);
         if self.ready.len() > before
@@ -200,7 +199,7 @@ impl<'a> Pass<'a> {
     fn carry_out(&mut self, edit: &Candidate, own: Option<Holder>, decision: Readiness) -> Option<usize> {
         let Candidate { id, kind, bytes, .. } = *edit;
         match decision {
-            Readiness::NeedsPerson | Readiness::Accepted => return None,
+            Readiness::NeedsPerson => return None,
             Readiness::BlockedBy(cause) => {
                 if edit.facts.state != EditState::Blocked || edit.blocked_by != Some(cause) {
                     self.marks.insert(id, Some(cause));

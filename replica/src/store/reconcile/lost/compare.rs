@@ -20,14 +20,9 @@ use crate::store::{StoreError, base, rows};
 pub(super) enum Scope<'a> {
     /// Edits that the server has accepted: these numbers.
     Accepted(&'a HashSet<i64>),
-    /// Edits that the history calls confirmed, at any position.
+    /// Edits that the history calls confirmed, at an unknown position.
     Confirmed,
-    /// Edits that the history calls confirmed at an unknown position.
-    UnknownPosition,
 }
-
-/// Entries of `edit_history` that no later edit has overwritten.
-const NOT_OVERWRITTEN: &str = "id NOT IN (SELECT edit_id FROM _outbox WHERE overwritten)";
 
 /// Entries of `edit_history` at an unknown position that no later edit has overwritten.
 const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FROM _outbox WHERE overwritten)";
@@ -111,8 +106,7 @@ impl Comparison {
 pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lost>, StoreError> {
     let (confirmed, accepted, table) = match scope {
         Scope::Accepted(_) => ("0", "1", "edits"),
-        Scope::Confirmed => (NOT_OVERWRITTEN, "0", "edit_history"),
-        Scope::UnknownPosition => (AT_UNKNOWN_POSITION, "0", "edit_history"),
+        Scope::Confirmed => (AT_UNKNOWN_POSITION, "0", "edit_history"),
     };
     let text = format!(
         "SELECT id, kind, record_id, method, patch, base, {confirmed} FROM edit_history
@@ -130,7 +124,7 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lo
         let server_version = server_version(tx, &lost)?;
         let is_named = match scope {
             Scope::Accepted(numbers) => numbers.contains(&lost.edit),
-            Scope::Confirmed | Scope::UnknownPosition => true,
+            Scope::Confirmed => true,
         };
         let in_scope = row.get(6)? && is_named && !lost.is_deleted_later(tx)?;
         let edit = ComparedEdit {
@@ -154,12 +148,12 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lo
 
 /// Marks the confirmed edits of which the records show no value: later changes overwrote them before the reconcile, so they are not
 /// lost.
-/// The mark lasts until the end of the reconcile. Correct only while the rows hold one whole history.
-pub(super) fn note_overwritten(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<(), StoreError> {
-    let condition = if scope == Scope::UnknownPosition { "rev IS NULL" } else { "1" };
+/// The mark lasts until the end of the reconcile. `at`: `1`, or the SQL condition on the position of the edits that count. Correct only
+/// while the rows hold one whole history.
+pub(super) fn note_overwritten(tx: &Transaction<'_>, at: &str) -> Result<(), StoreError> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT id, kind, record_id, method, patch FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {condition}"
+         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {at}"
     ))?;
     let mut found = statement.query([])?;
     let mut overwritten = Vec::new();

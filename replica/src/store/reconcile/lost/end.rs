@@ -60,16 +60,11 @@ fn offer_or_confirm(
     held.iter().try_for_each(|held| base::rebase(tx, held.kind, &held.record))
 }
 
-/// At the end of a reconcile with a restored server: offers confirmed edits again that the server does not hold.
-/// Without a known fork, all confirmed edits are compared; with a fork, those at an unknown position.
-pub(crate) fn offer_confirmed(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), StoreError> {
-    let lost = find_lost(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
-    give_back(tx, &Reason::LostWithHistory, &[], &lost)?;
-    if fork.is_none() {
-        // The remaining edits are compared now. Positions of the discarded history must not be used again.
-        tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;
-    }
-    Ok(())
+/// At the end of a reconcile with a restored server: offers confirmed edits at an unknown position again that the server does not
+/// hold.
+pub(crate) fn offer_confirmed(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let lost = find_lost(tx, Scope::Confirmed)?;
+    give_back(tx, &Reason::LostWithHistory, &[], &lost)
 }
 
 /// At the end of a reconcile with a restored server: confirms an offered delete whose record does not exist. Another

@@ -4,7 +4,7 @@
 use rusqlite::Transaction;
 
 use super::candidate::candidates;
-use super::compare::{self, Scope};
+use super::compare;
 use super::offer::give_back;
 use crate::store::edits::outbox;
 use crate::store::edits::reason::Reason;
@@ -14,7 +14,10 @@ use crate::store::{StoreError, base};
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
     if whole {
         // Edits that the records did not show before the restore were overwritten. The restore did not lose them.
-        compare::note_overwritten(tx, if fork.is_none() { Scope::Confirmed } else { Scope::UnknownPosition })?;
+        compare::note_overwritten(tx, if fork.is_none() { "1" } else { "rev IS NULL" })?;
+    }
+    if fork.is_none() {
+        forget_positions(tx)?;
     }
     drop_preconditions(tx, fork)?;
     let fork = fork.unwrap_or(0);
@@ -26,7 +29,14 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
 /// Called before all records are read again: marks the confirmed edits that were overwritten, because overwritten
 /// edits are not lost edits. Correct only while the rows hold one whole history.
 pub(crate) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    compare::note_overwritten(tx, Scope::Confirmed)
+    compare::note_overwritten(tx, "1")
+}
+
+/// Forgets the positions of all confirmed edits: each may belong to the discarded history, so each is compared at the end of the
+/// reconcile.
+pub(in crate::store::reconcile) fn forget_positions(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;
+    Ok(())
 }
 
 /// Drops requests with a revision of the discarded history, because the new history may have the same revision with

@@ -4,8 +4,8 @@ use rusqlite::Transaction;
 
 use super::candidate::Lost;
 use crate::model::{LogLevel, Method, ReasonCode};
+use crate::store::edits::outbox;
 use crate::store::edits::reason::{Reason, need_person};
-use crate::store::edits::{normalize, outbox};
 use crate::store::{StoreError, base, log};
 
 /// True when lost edits wait for a person.
@@ -43,8 +43,7 @@ pub(super) fn give_back(
             base::forget_record(tx, *kind, record)?;
         }
     }
-    for Lost { edit, kind, record } in sent.iter().chain(settled) {
-        normalize::normalize_edit(tx, *edit)?;
+    for Lost { kind, record, .. } in sent.iter().chain(settled) {
         base::rebase(tx, *kind, record)?;
     }
     let count = sent.len() + settled.len();

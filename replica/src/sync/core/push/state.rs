@@ -24,16 +24,6 @@ pub(super) struct IdCollision {
     pub(super) refusal: Refusal,
 }
 
-/// The plan of the edits.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Planning {
-    #[default]
-    Idle,
-    UnderWay,
-    /// The edits have changed during the planning: plan again.
-    Outdated,
-}
-
 /// Why nothing is sent although edits are ready.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Delay {
@@ -55,7 +45,8 @@ pub(crate) struct Push {
     pub(super) send_alone: HashSet<i64>,
     /// Whether some edits are unsettled and need no person. None: unknown until the next plan.
     pub(super) has_open_edits: Option<bool>,
-    pub(super) planning: Planning,
+    /// The plan of the edits is under way.
+    pub(super) is_planning: bool,
     pub(super) failures: u32,
     /// A request got no answer in time since contact began, so fewer bytes are kept in flight.
     pub(super) is_slow_line: bool,
@@ -95,8 +86,7 @@ impl Push {
     /// Whether the only edits left are edits that the key may not write.
     pub(in super::super) fn waits_for_scopes_only(&self) -> bool {
         let allowed = |ready: &ReadyEdits| !self.forbidden.contains_key(&ready.kind);
-        let is_planning = self.planning != Planning::Idle;
-        !self.is_allowed_all() && !self.is_busy() && !is_planning && !self.ready.iter().any(allowed)
+        !self.is_allowed_all() && !self.is_busy() && !self.is_planning && !self.ready.iter().any(allowed)
     }
 
     /// Whether an edit awaits an answer.

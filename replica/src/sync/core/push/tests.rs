@@ -196,13 +196,13 @@ fn give(push: &mut Push, turn: &mut Turn, input: &str) {
         input => panic!("{input}"),
     };
     push.handle(turn, input, true);
-    push.planning = Planning::Idle;
+    push.is_planning = false;
 }
 
 /// Tells the push a fact. A plan that is under way would hide the next one, so it is over at once.
 fn heard(push: &mut Push, turn: &mut Turn, fact: Fact) {
     push.hear(turn, &fact);
-    push.planning = Planning::Idle;
+    push.is_planning = false;
 }
 
 #[test]

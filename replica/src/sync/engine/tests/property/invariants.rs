@@ -95,10 +95,13 @@ fn check_rows(db: &Connection, history: &[Change], position: i64, decided: bool)
     Ok(())
 }
 
-/// What a person is asked. During a reconcile the replica may still find the answer itself.
+/// What a person is asked. During a reconcile the replica may still find the answer itself, and before the first contact after a
+/// restore it cannot know of the restore.
 pub(super) fn check_questions(world: &World) -> Result<(), String> {
     let state = state_of(&world.script);
-    if state.is_reconciling { Ok(()) } else { check_offers(world, state.position) }
+    let cursor: Option<String> = world.script.query_row("SELECT cursor FROM _sync", [], |row| row.get(0)).unwrap();
+    let knows_history = cursor.is_some_and(|cursor| world.server.is_present_cursor(&cursor));
+    if state.is_reconciling || !knows_history { Ok(()) } else { check_offers(world, state.position) }
 }
 
 /// What must hold after each step. `seen`: the edits of all steps before.

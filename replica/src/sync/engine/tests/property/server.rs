@@ -80,6 +80,11 @@ impl Server {
         format!("e{}-{position}", self.forks.len())
     }
 
+    /// True for a cursor since the last restore.
+    pub(super) fn is_present_cursor(&self, cursor: &str) -> bool {
+        cursor.starts_with(&format!("e{}-", self.forks.len()))
+    }
+
     /// The position of a cursor, or the refusal of the cursor.
     pub(super) fn position_of(&self, cursor: &str) -> Result<i64, HttpResponse> {
         let expired = |reason: &str, resume: i64, fork: Option<i64>| {
