@@ -76,6 +76,9 @@ pub enum StoreError {
     /// The path no longer leads to the file that was opened.
     #[error("{0} was moved, deleted, emptied or replaced while it was open; nothing more is written to the old file")]
     Moved(PathBuf),
+    /// Another program has replaced the content of the database while a sync had it open, for example by SQLite's `.restore`.
+    #[error("another program has put other content into the database")]
+    ContentReplaced,
     /// Another build replaced the triggers and views since this process opened the database.
     #[error(
         "another version of this program has replaced the replica's triggers and views; this process must start again"

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use hearth_contract::event::{Event, EventType};
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, Row, Transaction};
 
 use crate::model::{FeedBatch, LogLevel, Method, Reconcile};
 use crate::store::edits::{acked, missed_events, next_tasks, recheck, settle};
@@ -49,15 +49,38 @@ pub(crate) struct Applied {
     pub reconcile: Option<Reconcile>,
 }
 
-/// Applies a batch in one transaction.
-pub(crate) fn apply(connection: &mut Connection, batch: &FeedBatch, proof: &Proof) -> Result<Applied, StoreError> {
+/// Where the feed goes on, as stored: the position of the rows, and in a reconcile the last applied event of the tail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    position: i64,
+    tail: Option<i64>,
+}
+
+/// Reads the checkpoint. Only the process that syncs changes it.
+pub(crate) fn checkpoint(connection: &Connection) -> Result<Checkpoint, StoreError> {
+    let text = "SELECT position, (SELECT tail_position FROM _reconcile) FROM _sync";
+    let read = |row: &Row<'_>| Ok(Checkpoint { position: row.get(0)?, tail: row.get(1)? });
+    Ok(connection.prepare_cached(text)?.query_row([], read)?)
+}
+
+/// Applies a batch in one transaction. `after`: the checkpoint that the batch follows. Error `ContentReplaced`: the database has
+/// another one, because another program has put an older copy there; events between both would be missing.
+pub(crate) fn apply(
+    connection: &mut Connection,
+    batch: &FeedBatch,
+    after: Option<Checkpoint>,
+    proof: &Proof,
+) -> Result<Applied, StoreError> {
     if hearth_simulated::planted(hearth_simulated::PlantedFault::PositionBeforeRows) {
         let last = batch.events.last().map(|event| event.id);
         let text = "UPDATE _sync SET cursor = coalesce(?1, cursor), position = max(position, coalesce(?2, 0))";
         gate::sync_tx_without_fsync(connection, |tx| Ok(tx.execute(text, (&batch.cursor, last))?))?;
     }
     // The server can send events again, so the commit does not wait for the disk.
-    gate::sync_tx_without_fsync(connection, |tx| apply_in(tx, batch, proof))
+    gate::sync_tx_without_fsync(connection, |tx| match after {
+        Some(after) if checkpoint(tx)? != after => Err(StoreError::ContentReplaced),
+        _ => apply_in(tx, batch, proof),
+    })
 }
 
 /// How far the feed is applied before a batch.

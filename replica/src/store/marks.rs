@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -61,6 +61,13 @@ struct EndState {
     changed_at: i128,
     /// When the main file was last looked through for damage, in milliseconds since 1970.
     looked_at: i64,
+}
+
+impl Note {
+    /// True when a main file with this number is an older copy that does not belong to the log beside it.
+    fn is_older_copy(&self, db: &Path, number: i32) -> bool {
+        self.past.contains(&number) && holds_bytes(&beside(db, "-wal"))
+    }
 }
 
 impl EndState {
@@ -132,20 +139,26 @@ pub(super) fn check(db: &Path) -> Result<(), StoreError> {
     }
     for _ in 0..READS_MAX {
         let Some(before) = noted(db) else { return Ok(()) };
-        let Some(found) = number_in_main_file(db) else { return Ok(()) };
+        let Some(found) = MainFile::open(db).and_then(|main| main.number()) else { return Ok(()) };
         if before.current.contains(&found) {
             checked.insert(db.to_owned());
             return Ok(());
         }
         // A sync may have written a new number between both reads.
         if noted(db).is_some_and(|after| after == before) {
-            return match before.past.contains(&found) && holds_bytes(&beside(db, "-wal")) {
+            return match before.is_older_copy(db, found) {
                 true => Err(StoreError::NotOfItsLog(db.to_owned())),
                 false => forget(db).map_err(|error| StoreError::File(note_path(db), error)),
             };
         }
     }
     Ok(())
+}
+
+/// True when the main file has now an earlier number of this replica, beside a log: somebody has copied an older file over it.
+pub(crate) fn is_older_copy(db: &Path, main: &MainFile) -> bool {
+    let found = main.number().zip(noted(db));
+    found.is_some_and(|(number, note)| !note.current.contains(&number) && note.is_older_copy(db, number))
 }
 
 fn forget(db: &Path) -> io::Result<()> {
@@ -223,13 +236,23 @@ fn write_note(db: &Path, text: &str) -> io::Result<()> {
     fs::rename(part, note_path(db))
 }
 
-/// The number in the header of the main file, whatever the log holds; None when the file is too short or cannot be read.
-fn number_in_main_file(db: &Path) -> Option<i32> {
-    // Closing a handle would release the locks that other connections of this process have on the file.
-    let file = ManuallyDrop::new(fs::File::open(db).ok()?);
-    let mut header = [0; NUMBER_END];
-    (&*file).read_exact(&mut header).ok()?;
-    header[NUMBER_START..].try_into().ok().map(i32::from_be_bytes)
+/// A handle on a main file. It is never closed: that would release the locks that other connections of this process have on the
+/// file.
+#[derive(Debug)]
+pub(crate) struct MainFile(ManuallyDrop<fs::File>);
+
+impl MainFile {
+    /// None when there is no file, or when it cannot be read.
+    pub(crate) fn open(db: &Path) -> Option<MainFile> {
+        Some(MainFile(ManuallyDrop::new(fs::File::open(db).ok()?)))
+    }
+
+    /// The number in the header, whatever the log holds; None when the file is too short or cannot be read.
+    fn number(&self) -> Option<i32> {
+        let mut header = [0; NUMBER_END];
+        (&*self.0).rewind().and_then(|()| (&*self.0).read_exact(&mut header)).ok()?;
+        header[NUMBER_START..].try_into().ok().map(i32::from_be_bytes)
+    }
 }
 
 #[cfg(test)]

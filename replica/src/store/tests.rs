@@ -148,7 +148,7 @@ impl Scene {
 
     fn apply(&mut self, batch: FeedBatch) {
         let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) };
-        feed::apply(&mut self.db, &batch, &proof).unwrap();
+        feed::apply(&mut self.db, &batch, None, &proof).unwrap();
     }
 
     /// The server reports its head. The edits were accepted before the report.

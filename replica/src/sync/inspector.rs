@@ -13,6 +13,7 @@ use super::error::SyncError;
 use crate::store::StoreError;
 use crate::store::files::holds_bytes;
 use crate::store::integrity::{self, Depth, LOOK_VALID_FOR};
+use crate::store::marks::{self, MainFile};
 use crate::store::salvage::rebuild_request;
 
 /// How long a start waits for the look at all pages. A larger database is looked through while the sync runs.
@@ -22,6 +23,9 @@ const START_LIMIT: Duration = Duration::from_secs(2);
 const INDEX_LIMIT: Duration = Duration::from_secs(10);
 /// How often the files of readers and of people are looked for.
 const FILE_INTERVAL: Duration = Duration::from_millis(500);
+/// So many looks in a row must find an older main file. After SQLite's `.restore` the main file has an earlier mark until the sync
+/// has noticed it and has made a new mark.
+const OLDER_COPY_LOOKS: u32 = 5;
 
 /// Looks through the database before a sync begins, unless the last look is still valid. Gives the time of the last whole look;
 /// None when not everything was seen, and for a new database. An error: the database is damaged.
@@ -82,7 +86,14 @@ impl Drop for Inspector {
 
 /// Looks through the whole database at `next_round`, and then once a day.
 async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncError {
+    let main = MainFile::open(&db);
+    let mut older_copies = 0;
     loop {
+        let is_older = main.as_ref().is_some_and(|main| marks::is_older_copy(&db, main));
+        older_copies = if is_older { older_copies + 1 } else { 0 };
+        if older_copies == OLDER_COPY_LOOKS {
+            return SyncError::Store(StoreError::NotOfItsLog(db));
+        }
         // Only a lasting sync has a supervisor that rebuilds.
         if until == Until::Stopped && rebuild_request::is_made(&db) {
             return SyncError::RebuildWanted;

@@ -79,7 +79,7 @@ fn user_version_set_by_script_is_no_damage() {
     script.pragma_update(None, "user_version", 1).unwrap();
     script.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
     assert!(holds_bytes(&beside(&db, "-wal")));
-    assert_eq!(number_in_main_file(&db), Some(1));
+    assert_eq!(MainFile::open(&db).unwrap().number(), Some(1));
     drop(open::read_write(&db).unwrap());
     assert_eq!(noted(&db), None);
 }

@@ -339,7 +339,7 @@ fn backfill_reports_no_lag() {
     let batch = FeedBatch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), end: BatchEnd::More };
     let (phase, transport) = ("backfilling", "stream");
     let proof = feed::Proof { phase, reason: None, transport, is_current: false, now: at(0) };
-    feed::apply(&mut scene.db, &batch, &proof).unwrap();
+    feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.position), ("backfilling", 5));
     assert_eq!((status.behind_seconds, status.retention_left_seconds), (None, None));
@@ -356,7 +356,7 @@ fn clock_ahead_keeps_retention_bounded() {
     let batch = FeedBatch { end: BatchEnd::Present { head: Some(9) }, ..FeedBatch::default() };
     let (phase, transport) = ("live", "stream");
     let proof = feed::Proof { phase, reason: None, transport, is_current: true, now: ahead };
-    feed::apply(&mut scene.db, &batch, &proof).unwrap();
+    feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
     assert_eq!(status::load_status(&scene.db).unwrap().retention_left_seconds, Some(86_400));
 }
 

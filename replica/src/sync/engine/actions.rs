@@ -104,7 +104,8 @@ impl Engine {
         transport: Transport,
         proof: &feed::Proof,
     ) -> Result<Vec<Event>, StoreError> {
-        let applied = self.write(|c| feed::apply(c, &batch, proof))?;
+        let after = self.checkpoint;
+        let applied = self.write(|c| feed::apply(c, &batch, after, proof))?;
         self.phase_log.transport(transport);
         self.log_phase(phase, proof.reason.as_deref(), batch.head())?;
         if applied.has_id_gap {

@@ -8,7 +8,7 @@ use super::state::Engine;
 use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::outside::Restored;
 use crate::store::schema::SchemaState;
-use crate::store::{Connection, StoreError, connection, gate, marks, open, refill, schema};
+use crate::store::{Connection, StoreError, connection, feed, gate, marks, open, refill, schema};
 
 impl Engine {
     /// Writes to the database.
@@ -20,8 +20,16 @@ impl Engine {
             self.restore_schema()?;
         }
         let value = self.retry_busy(work)?;
+        self.checkpoint = Some(self.retry_busy(|c| feed::checkpoint(c))?);
         self.output.has_written = true;
         Ok(value)
+    }
+
+    /// True when the database goes on from another event than the one that this sync applied last: another program has put an
+    /// older copy there, for example by SQLite's `.restore`.
+    pub(super) fn is_content_replaced(&mut self) -> Result<bool, StoreError> {
+        let Some(known) = self.checkpoint else { return Ok(false) };
+        Ok(self.retry_busy(|c| feed::checkpoint(c))? != known)
     }
 
     /// Why nothing may be synced: the records go to another home. None: no refill has begun.

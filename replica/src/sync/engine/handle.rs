@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::disk::{block_cause, ignore_disk_full};
-use super::messages::{DriverEvent, Moment, StepOutput};
+use super::messages::{Command, DriverEvent, Moment, StepOutput};
 use super::state::Engine;
 use crate::store::edits::{edit_ids, next_tasks};
 use crate::store::{StoreError, connection, control, disk_reserve, reconcile, stream_finding, sync_state};
@@ -69,6 +69,10 @@ impl Engine {
             output.has_written |= more.has_written;
             return Ok(output);
         }
+        if self.is_content_replaced()? {
+            let events = self.go_on_from_disk(now)?;
+            return self.run(now, events);
+        }
         let stream = |event| Event::Link(LinkInput::Stream(event));
         let event = match event {
             DriverEvent::DatabaseChanged => {
@@ -120,6 +124,18 @@ impl Engine {
         }
     }
 
+    /// The events after another program has replaced the content of the database: the feed goes on from the position there.
+    /// Requests that are on their way count no longer.
+    fn go_on_from_disk(&mut self, now: Moment) -> Result<[Event; 2], StoreError> {
+        tracing::warn!("{}; going on from its position", StoreError::ContentReplaced);
+        (self.unwritten_pages, self.checkpoint) = (None, None);
+        self.pending.clear();
+        self.command(Command::CloseStream);
+        // The mark that came with the content is an earlier one.
+        self.mark_file(None);
+        self.initial_events(now)
+    }
+
     /// Saves that no process syncs any longer.
     pub fn close(&mut self, now: Moment) -> Result<(), StoreError> {
         ignore_disk_full(self.write(|c| sync_state::set_daemon(c, None, now.wall)))
@@ -166,6 +182,10 @@ impl Engine {
                         is_log_full = connection::checkpoint_truncate(&self.connection).is_err();
                         disk_reserve::release(&self.db);
                         events = VecDeque::from([Event::Link(LinkInput::WriteFailed { reason, cause })]);
+                        break;
+                    }
+                    Err(StoreError::ContentReplaced) => {
+                        events = VecDeque::from(self.go_on_from_disk(now)?);
                         break;
                     }
                     Err(error) => return Err(error),

@@ -10,6 +10,7 @@ use super::messages::{Command, RandomBits, StepOutput};
 use super::phase_log::PhaseLog;
 use crate::model::ConflictPolicy;
 use crate::store::edits::push;
+use crate::store::feed::Checkpoint;
 use crate::store::presence::OpenedFile;
 use crate::store::{Connection, StoreError, connection, open};
 use crate::sync::core::{Core, Millis, Request, Until};
@@ -59,6 +60,8 @@ pub struct Engine {
     pub(super) cancel: Arc<AtomicBool>,
     /// Pages of the reconcile that are not written yet.
     pub(super) unwritten_pages: Option<QueryResponse>,
+    /// Where the feed goes on, as this sync has stored it. None before the first write.
+    pub(super) checkpoint: Option<Checkpoint>,
     pub(super) phase_log: PhaseLog,
 }
 
@@ -100,6 +103,7 @@ impl Engine {
             command_sink: None,
             cancel: Arc::default(),
             unwritten_pages: None,
+            checkpoint: None,
             phase_log: PhaseLog::default(),
         })
     }

@@ -529,3 +529,53 @@ fn database_of_newer_program_is_not_written() {
     let rooms: i64 = other.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
     assert_eq!(rooms, 1);
 }
+
+/// A record of another client: its event.
+fn room_created(number: i64) -> FeedEvent {
+    let id = format!("0190a3b0-0000-7000-8000-{number:012}");
+    let at = "2026-06-01T00:00:00.000Z";
+    let room = json!({ "id": id, "name": "Hall", "floor": null, "notes": null, "created_at": at, "updated_at": at, "updated_by": "x", "rev": number });
+    serde_json::from_value(json!({
+        "id": number, "type": "created", "resource_type": "room", "resource_id": id, "payload": room, "created_at": at,
+    }))
+    .unwrap()
+}
+
+/// SQLite's `.restore` puts an older copy into a database that a sync has open. The feed must go on from the position of the copy:
+/// its next batch would leave out the events between both positions.
+#[test]
+fn feed_goes_on_from_the_position_of_a_restored_copy() {
+    for is_noticed_before in [true, false] {
+        let mut scene = Scene::live();
+        let db = scene.directory.path().join("replica.db");
+        let mut old = Connection::open_in_memory().unwrap();
+        let copy = |from: &Connection, to: &mut Connection| {
+            let backup = rusqlite::backup::Backup::new(from, to).unwrap();
+            backup.run_to_completion(i32::MAX, std::time::Duration::ZERO, None).unwrap();
+        };
+        copy(&Connection::open(&db).unwrap(), &mut old);
+        let batch = |numbers: &[i64], last: i64| FeedBatch {
+            events: numbers.iter().map(|number| room_created(*number)).collect(),
+            cursor: Some(format!("c{last}")),
+            end: present(last),
+        };
+        scene.report(DriverEvent::StreamBatch(batch(&[6], 6)));
+        copy(&old, &mut Connection::open(&db).unwrap());
+        let event =
+            if is_noticed_before { DriverEvent::DatabaseChanged } else { DriverEvent::StreamBatch(batch(&[7], 7)) };
+        let begun = scene.report(event);
+        assert!(matches!(begun.commands[0], Command::CloseStream), "{:?}", begun.commands);
+        let greeted = scene.answer_greeting(begun, 7);
+        let cursor = greeted.commands.iter().find_map(|command| match command {
+            Command::OpenStream(request) => request.path.split_once("cursor=").map(|(_, cursor)| cursor.to_owned()),
+            _ => None,
+        });
+        assert_eq!(cursor.as_deref(), Some("c5"));
+        scene.report(DriverEvent::StreamOpened);
+        scene.report(DriverEvent::StreamBatch(batch(&[6, 7], 7)));
+        let state =
+            "SELECT phase || ' ' || position || ' ' || daemon_pid || ' ' || (SELECT count(*) FROM rooms) FROM _sync";
+        let state: String = Connection::open(&db).unwrap().query_row(state, [], |row| row.get(0)).unwrap();
+        assert_eq!(state, "live 7 1 2");
+    }
+}

@@ -11,7 +11,7 @@ fn changed_there(scene: &mut Scene, id: i64, title: &str, millis: i64) {
     let batch = FeedBatch { cursor: Some(format!("c{id}")), events: vec![event], end: BatchEnd::More };
     let proof =
         feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(YEAR_MILLIS) };
-    feed::apply(&mut scene.db, &batch, &proof).unwrap();
+    feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn forgotten_completion_still_awaits_its_next_task() {
     let next_event = Event { created_at: month_later, ..of_series(7, &next(), "open", "2026-02-28") };
     let batch = FeedBatch { cursor: Some("c7".into()), events: vec![next_event], end: BatchEnd::More };
     let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: month_later };
-    feed::apply(&mut scene.db, &batch, &proof).unwrap();
+    feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
     assert_eq!(scene.outcomes(), [(2, EditOutcome::Superseded)]);
     assert_eq!((scene.next_task()[4].as_i64(), scene.states()), (Some(7), vec![]));
 }
