@@ -22,6 +22,9 @@ use super::init::Init;
 use super::sync::sync_in_process;
 use super::{duration, lock_holder, output, runtime, signals, sync_goal, text};
 
+/// The length of one refill.
+const REFILL_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
 /// Arguments of `restore-to`.
 #[derive(Debug, Args)]
 pub(super) struct RestoreTo {
@@ -80,8 +83,13 @@ impl RestoreTo {
         let profile = save_profile(context, Some(server.clone()), Some(key.clone()))?;
         let bar = progress_bar(plan.records);
         let sent = |records: usize| bar.set_position(records as u64);
-        let refilled = async { Ok(refill_home(db, &server, &key, &identity, &from, sent).await) };
-        let report = match runtime::block_on(refilled)? {
+        let refilled = refill_home(db, &server, &key, &identity, &from, sent);
+        let late = || {
+            Failure::new(Exit::Unreachable, "the server has not taken all records within a day")
+                .hint("repeat the command; it goes on where it was")
+        };
+        // After a signal, the same command goes on where it was.
+        let report = match runtime::block_on(signals::run_within(REFILL_LIMIT, refilled))?.ok_or_else(late)? {
             Err(refused @ RefillError::NotEmpty(_)) if plan.server.is_none() => {
                 // Nothing is bound to the new key, and the replica goes on with its home.
                 save_profile(context, context.profile.server.clone(), context.profile.key.clone())?;

@@ -6,6 +6,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
+use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, next_tasks, settle};
 use crate::store::{StoreError, base, rows};
 
@@ -62,5 +63,5 @@ pub(super) fn delete(
         return rows::delete_row(tx, kind, id);
     }
     next_tasks::end::end_deleted(tx, kind, id, rev, now)?;
-    settle::record_is_deleted(tx, kind, id, rev, now)
+    settle::record_is_deleted(tx, kind, id, rev, &Reason::DeletedThere, now)
 }

@@ -297,8 +297,9 @@ impl Sender {
 /// Waits before the next attempt. Err: another attempt does not help.
 async fn pause_after(failure: &Failure, attempts: u32, lost: &mut u32) -> Result<(), ()> {
     match failure {
-        Failure::Refused(Refusal { status: 429 | 503, retry_after, .. }) if attempts < ATTEMPTS_MAX => {
+        Failure::Refused(Refusal { status: 429 | 503, retry_after, message, .. }) if attempts < ATTEMPTS_MAX => {
             *lost = 0;
+            tracing::warn!("the server asks to wait: {message}");
             sleep(retry_after.map_or(PAUSE_MAX, |millis| Duration::from_millis(millis.max(0).unsigned_abs()))).await;
         }
         Failure::Refused(Refusal { status: 408 | 500.., .. }) | Failure::NoAnswer(_) if *lost < LOST_MAX => {

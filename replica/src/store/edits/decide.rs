@@ -7,7 +7,7 @@ use hearth_contract::resources::resource;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState, Method, Origin};
+use crate::model::{EditOutcome, EditState, Method, Origin, ReasonCode};
 use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
 use crate::store::edits::next_step::{self, Compared};
@@ -35,6 +35,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
     match found.state {
         EditState::Rejected => {}
         EditState::Conflict => match compare(tx, &found)?.merge {
+            MergeResult::DeletedThere if is_lost(tx, edit)? => return make_again(tx, found),
             MergeResult::DeletedThere => return Err(refused(deleted_there_sentence(&found))),
             MergeResult::IdTaken(differs) => return Err(refused(id_taken_sentence(&found, !differs.is_empty()))),
             // Both sides must differ while an earlier edit is missing on the server.
@@ -64,6 +65,27 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         requeue(tx, &found)?;
     }
     let sentence = format!("{name}: the change goes to the server again");
+    Ok(DecisionOutcome::Resend(found, sentence))
+}
+
+/// True when a restored server lost an edit or its record.
+pub(super) fn is_lost(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
+    let text = "SELECT reason_code IS ?2 FROM edits WHERE id = ?1";
+    Ok(tx.prepare_cached(text)?.query_row((edit, ReasonCode::LostByServer), |row| row.get(0))?)
+}
+
+/// Makes the record of an update again that a restored server lost. The present history has not used the id, so the record
+/// keeps it, and so do the edits that other devices send again. If the server has used the id after all, it says so.
+pub(super) fn make_again(tx: &Transaction<'_>, mut found: PendingEdit) -> Result<DecisionOutcome, EditError> {
+    let version = base::load(tx, found.kind, &found.record)?.and_then(base::StoredImage::version);
+    let mut fields = version.map(|stored| stored.fields).unwrap_or_default();
+    fields.extend(found.patch);
+    let (patch, without) = undo::restorable_fields(tx, found.kind, &fields, &Fields::new())?;
+    (found.method, found.patch, found.base) = (Method::Create, patch, Fields::new());
+    base::forget_record(tx, found.kind, &found.record)?;
+    requeue(tx, &found)?;
+    base::rebase(tx, found.kind, &found.record)?;
+    let sentence = format!("{}: the {} is made on the server again{without}", found.name, found.kind);
     Ok(DecisionOutcome::Resend(found, sentence))
 }
 

@@ -25,6 +25,8 @@ pub(crate) enum Reason<'a> {
     MaybeApplied,
     /// The server threw away the history that contained the edit.
     LostWithHistory,
+    /// The server threw away the history that contained the record of the edit.
+    RecordLost,
     /// The server had accepted the edit and no longer shows its effect.
     NoLongerThere,
     /// The edit depends on the edit of this number, which needs a person.
@@ -42,7 +44,7 @@ impl Reason<'_> {
             Reason::DeletedThere => Some(ReasonCode::DeletedThere),
             Reason::ExistsThere | Reason::ExistsAsOtherKind(_) => Some(ReasonCode::ExistsThere),
             Reason::MaybeApplied => Some(ReasonCode::MaybeApplied),
-            Reason::LostWithHistory | Reason::NoLongerThere => Some(ReasonCode::LostByServer),
+            Reason::LostWithHistory | Reason::RecordLost | Reason::NoLongerThere => Some(ReasonCode::LostByServer),
             Reason::DependsOn(_) => Some(ReasonCode::DependsOnAnother),
             Reason::Told(code, _) => *code,
         }
@@ -63,6 +65,11 @@ impl Reason<'_> {
             }
             Reason::LostWithHistory => {
                 "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"
+                    .to_owned()
+            }
+            Reason::RecordLost => {
+                "the server was put back to an older copy, which lacks this record; retry makes it there again, discard \
+                 lets the change go"
                     .to_owned()
             }
             Reason::NoLongerThere => {

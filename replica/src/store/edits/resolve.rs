@@ -11,7 +11,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, EditState, Method, Origin};
-use crate::store::edits::decide::{compare, requeue, set_fields};
+use crate::store::edits::decide::{compare, is_lost, make_again, requeue, set_fields};
 use crate::store::edits::decisions::{self, DecisionOutcome};
 use crate::store::edits::error::EditError;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused, require};
@@ -101,6 +101,9 @@ fn resolve_in(
     match (judgement, whole) {
         (MergeResult::DeletedThere | MergeResult::IdTaken(_), None) => {
             Err(refused(format!("{} can only be resolved as a whole: as mine, or as theirs", found.name)))
+        }
+        (MergeResult::DeletedThere, Some(true)) if is_lost(tx, edit)? => {
+            gate::with_guards_off(tx, |tx| make_again(tx, found))
         }
         (MergeResult::DeletedThere, Some(true)) => undo::make_anew(tx, &found, now).map(DecisionOutcome::Done),
         (MergeResult::IdTaken(conflicts), Some(true)) => {

@@ -242,8 +242,8 @@ pub(crate) fn keep_loser(
     Ok(number)
 }
 
-/// Handles the delete of a record with edits on the server. When the last edit deletes the record too, the edits end.
-/// Otherwise the edits wait for a person, and the row stays. `rev`: the record was deleted at this position or
+/// Handles a record with edits that the server no longer has, for `reason`. When the last edit deletes the record too, the edits
+/// end. Otherwise the edits wait for a person, and the row stays. `rev`: the record was deleted at this position or
 /// before. The edits end at this position at the latest, so a later restore can tell whether the server lost the
 /// delete.
 pub(crate) fn record_is_deleted(
@@ -251,6 +251,7 @@ pub(crate) fn record_is_deleted(
     kind: Kind,
     record: &str,
     rev: i64,
+    reason: &Reason<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let edits: Vec<(i64, Method, EditState, Option<i64>)> = tx
@@ -277,15 +278,12 @@ pub(crate) fn record_is_deleted(
             };
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if *state != EditState::Sent {
-            need_person(tx, *edit, Reason::DeletedThere)?;
+            need_person(tx, *edit, reason.clone())?;
             // A deleted id is never used again (contract 6.1), so a request cannot take effect later.
             outbox::give_up_unanswered(tx, *edit)?;
             let name = names::of_edit(tx, *edit)?;
-            log(
-                tx,
-                LogLevel::Warning,
-                &format!("{name} needs you (edit {edit}, conflict): the {kind} was deleted on the server."),
-            )?;
+            let why = reason.sentence();
+            log(tx, LogLevel::Warning, &format!("{name} needs you (edit {edit}, conflict), a {kind}: {why}."))?;
         }
     }
     base::rebase(tx, kind, record)

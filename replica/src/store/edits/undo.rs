@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 pub(crate) use self::inverse::make_anew;
 use self::inverse::{PastEdit, again, inverse};
+pub(super) use self::restorable::restorable_fields;
 use crate::model::{EditOutcome, EditState, Method, Origin};
 use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;

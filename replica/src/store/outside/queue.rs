@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::change::{FoundChange, fitted};
 use super::refused::{refusal, refuse};
-use crate::model::{LogLevel, Method};
+use crate::model::{LogLevel, Method, Origin};
 use crate::store::edits::{EditError, create_in, delete_in, update_in};
 use crate::store::schema::table_sql::column_names;
 use crate::store::sql_words::quoted;
@@ -147,8 +147,8 @@ fn queue_update(
     queued: &mut Queued,
 ) -> Result<(), StoreError> {
     if rows::load_row(tx, kind, record)?.is_none() {
-        let text = format!("A change of {kind} {record} by another program is dropped: the record is deleted.");
-        return note(tx, &text);
+        queued.edits += usize::from(!values.is_empty());
+        return queue_for_deleted(tx, kind, record, values);
     }
     let mut refused = Fields::new();
     // A value that the row has by now makes no edit.
@@ -182,6 +182,18 @@ fn queue_update(
     }
     queued.refused += 1;
     refuse(tx, kind, record, Method::Update, &refused, &faults)
+}
+
+/// Queues an update of a record that is deleted by now. The merge asks a person about it, as about any edit of a deleted record.
+fn queue_for_deleted(tx: &Transaction<'_>, kind: Kind, record: &str, values: Fields) -> Result<(), StoreError> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    let unseen: Fields = values.keys().map(|name| (name.clone(), Value::Null)).collect();
+    let [patch, base] = [values, unseen].map(|side| Value::Object(side).to_string());
+    let text = "INSERT INTO edits (kind, record_id, method, patch, base, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let edit = (kind.as_str(), record, Method::Update, patch, base, Origin::Sql);
+    gate::with_guards_off(tx, |tx| Ok(tx.execute(text, edit).map(drop)?))
 }
 
 /// Writes a line to `sync_log` while the gate is closed.

@@ -7,6 +7,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use crate::model::{LogLevel, Method, ReconcileCause};
+use crate::store::edits::reason::Reason;
 use crate::store::edits::settle;
 use crate::store::reconcile::sweep::is_mass_delete;
 use crate::store::reconcile::{listing, sentences};
@@ -45,7 +46,7 @@ pub(crate) fn finish(
     for Missing { kind, id, last } in all {
         base::mark_deleted(tx, kind, &id, head)?;
         match last {
-            Some(_) => settle::record_is_deleted(tx, kind, &id, head, now)?,
+            Some(_) => settle::record_is_deleted(tx, kind, &id, head, &Reason::DeletedThere, now)?,
             None => base::rebase(tx, kind, &id)?,
         }
     }

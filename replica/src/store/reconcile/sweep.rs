@@ -5,6 +5,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
 use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
+use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, next_tasks, settle};
 use crate::store::reconcile::progress::advance;
 use crate::store::reconcile::{listing, sentences};
@@ -50,9 +51,13 @@ pub(crate) fn sweep(
             true => listing::gone(tx, kind, deleted.iter().cloned())?,
             false => listing::vanished(tx, kind, as_of)?,
         };
-        // Records that were deleted here as well are no loss.
-        let lost: Vec<&str> =
-            vanished.iter().filter(|record| !record.has_last_edit_delete).map(|record| record.id.as_str()).collect();
+        // Records that were deleted here as well are no loss. Records that were made here are offered again after a restore.
+        let mut lost: Vec<&str> = Vec::new();
+        for record in vanished.iter().filter(|record| !record.has_last_edit_delete) {
+            if !(restored && was_created_here(tx, kind, &record.id)?) {
+                lost.push(&record.id);
+            }
+        }
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
         // A server that is restored a second time can also lose records that were read since the start.
         let of = match before {
@@ -77,7 +82,7 @@ pub(crate) fn sweep(
             }
         } else {
             for record in &vanished {
-                delete(tx, kind, record, now)?;
+                delete(tx, kind, record, restored, now)?;
             }
         }
         tx.execute("UPDATE _reconcile SET deleted_count = deleted_count + ?1", [gone])?;
@@ -87,15 +92,32 @@ pub(crate) fn sweep(
     })
 }
 
-fn delete(tx: &Transaction<'_>, kind: Kind, record: &listing::Vanished, now: Timestamp) -> Result<(), StoreError> {
+/// Deletes a record that the list did not show. `restored`: a record of unknown revision is of the discarded history, and its id
+/// was probably never used in the present one.
+fn delete(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    record: &listing::Vanished,
+    restored: bool,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let listing::Vanished { id, rev, has_edits, .. } = record;
+    let is_lost = restored && base::newest_rev(tx, kind, id)?.is_none();
     base::mark_deleted(tx, kind, id, *rev)?;
     if *has_edits {
         next_tasks::end::end_deleted(tx, kind, id, *rev, now)?;
-        return settle::record_is_deleted(tx, kind, id, *rev, now);
+        let reason = if is_lost { Reason::RecordLost } else { Reason::DeletedThere };
+        return settle::record_is_deleted(tx, kind, id, *rev, &reason, now);
     }
     // The last version stays until the end of the reconcile: edits that a restored server lost may be offered again then.
     rows::delete_row(tx, kind, id)
+}
+
+/// True when a confirmed edit of this replica made the record.
+fn was_created_here(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE record_id = ?2 AND kind = ?1 AND method = 'create'
+                    AND outcome IN ('confirmed', 'merged'))";
+    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0))?)
 }
 
 /// True when so many listed deletions of `of` records need a person's agreement.

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::LogLevel;
+use crate::store::edits::reason::Reason;
 use crate::store::edits::settle;
 use crate::store::schema::search;
 use crate::store::{StoreError, base, gate, log, rows};
@@ -231,5 +232,5 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
         return base::rebase(tx, *kind, id);
     }
     base::mark_deleted(tx, *kind, id, listing.as_of)?;
-    settle::record_is_deleted(tx, *kind, id, listing.as_of, now)
+    settle::record_is_deleted(tx, *kind, id, listing.as_of, &Reason::DeletedThere, now)
 }

@@ -396,3 +396,20 @@ fn altered_reference_index_is_restored() {
     assert_eq!(scene.one(text), own);
     assert_eq!(scene.reopened(), Restored::default());
 }
+
+/// The server deletes a record while its found change waits for the answer of a person. The change must not be lost.
+#[test]
+fn accepted_change_of_deleted_record_waits_for_a_person() {
+    let mut scene = Scene::with_rooms(60);
+    scene.outsider("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET notes = 'for ' || name");
+    assert_eq!(scene.reopened().held, 60);
+    let id = scene.one("SELECT id FROM rooms WHERE name = 'Room 7'");
+    scene.hear(vec![event(90, "deleted", "room", &id, json!(null))]);
+    scene.is_at_present(90);
+    held::accept(&mut scene.db).unwrap();
+    let edit = "SELECT id FROM edits WHERE patch ->> 'notes' = 'for Room 7'";
+    let edit: i64 = scene.one(edit).parse().unwrap();
+    assert!(scene.freeze(&[vec![edit]], ConflictPolicy::Ask).is_none());
+    let state = format!("SELECT state, reason_code, patch ->> 'notes' FROM edits WHERE id = {edit}");
+    assert_eq!(scene.row(&state), json!(["conflict", "deleted_there", "for Room 7"]));
+}

@@ -13,7 +13,7 @@ use crate::store::rows;
 /// The values with which a record can be made anew: without values that the server sets, and without references to
 /// deleted records. A task that is done on the server loses its recurrence, because its next task exists already
 /// (contract 3). The phrase names what is left out.
-pub(super) fn restorable_fields(
+pub(in crate::store::edits) fn restorable_fields(
     tx: &Connection,
     kind: Kind,
     fields: &Fields,
