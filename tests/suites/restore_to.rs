@@ -109,6 +109,45 @@ async fn killed_refill_goes_on() {
     assert_eq!(device.run_text(&["verify"]).0, 0);
 }
 
+/// A replica whose refill was killed after its first records.
+async fn cut_refill() -> (Device, Home, Vec<Value>) {
+    let (device, lost, all) = lost_home().await;
+    let slow = ["--faults", "latency=always by=100ms route=writes", "--faults-on-live"];
+    let (_home, server, _client, arguments) = empty_home(&slow);
+    let words: Vec<&str> = ["--db", &device.db].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+    let process = Process::start("hearth-replica", &words);
+    let progress = "SELECT refill_kind FROM _sync WHERE refill_after_id IS NOT NULL";
+    wait_until("the refill makes progress", || !device.query_rows(progress).is_empty());
+    process.kill();
+    server.kill();
+    (device, lost, all)
+}
+
+#[tokio::test]
+async fn cut_refill_is_given_up_for_another_home() {
+    let (device, _lost, all) = cut_refill().await;
+    let (_home, _server, client, arguments) = empty_home(&[]);
+    assert_eq!(run(&device, &arguments[..arguments.len() - 1]).0, 2, "it is a question");
+    let (code, text) = run(&device, &arguments);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(records(&client).await, all);
+    assert_eq!(device.run_text(&["verify"]).0, 0);
+}
+
+#[tokio::test]
+async fn cut_refill_is_given_up_for_its_own_home() {
+    let (device, lost, _) = cut_refill().await;
+    device.execute("INSERT INTO rooms (name) VALUES ('Shed')");
+    let (_server, client) = lost.serve(&UNLIMITED);
+    let key_file = lost.path("own.key");
+    fs::write(&key_file, &lost.key).unwrap();
+    let (code, text) = device.run_text(&["init", "--server", client.url(), "--key-file", &key_file]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(device.sync(), 0);
+    assert_eq!(device.run_text(&["verify"]).0, 0);
+    assert!(records(&client).await.iter().any(|record| record["name"] == "Shed"));
+}
+
 #[tokio::test]
 async fn refill_without_its_first_sync_goes_on() {
     let (device, _lost, all) = lost_home().await;

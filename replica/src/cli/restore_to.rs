@@ -9,7 +9,8 @@ use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_replica::profile::Profile;
 use hearth_replica::sync::{
-    self, Identity, RefillError, RefillReport, SyncConfig, SyncLock, Until, fetch_identity, plan_refill, refill_home,
+    self, Identity, RefillError, RefillReport, SyncConfig, SyncLock, Until, fetch_identity, give_up_refill,
+    plan_refill, refill_home,
 };
 use hearth_replica::{Phase, log};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -56,10 +57,9 @@ impl RestoreTo {
                 .hint(format!("hearth-replica init --server {}", self.server)));
         };
         let server = self.server.trim_end_matches('/').to_owned();
-        let plan = plan_refill(db)?;
-        if let Some(other) = plan.server.as_ref().filter(|begun| **begun != server) {
-            return Err(RefillError::AnotherHome(other.clone()).into());
-        }
+        let mut plan = plan_refill(db)?;
+        // The server of a refill that was cut may be gone for good.
+        let given_up = plan.server.take_if(|begun| *begun != server);
         // After the last record, the profile names the filled home, and nothing of its feed is read.
         let is_unread = matches!(status.phase, Phase::New | Phase::Backfilling);
         let has_begun = plan.server.is_some() || is_unread && context.profile.server.as_ref() == Some(&server);
@@ -74,11 +74,15 @@ impl RestoreTo {
             return self.follow(context, config, lock, report, &identity);
         }
         check(&identity, &from)?;
-        if plan.server.is_none() && !self.is_agreed(plan.records, &server, &identity)? {
+        let instead = given_up.as_deref();
+        if plan.server.is_none() && !self.is_agreed(plan.records, &server, &identity, instead)? {
             output::message("nothing was sent");
             return Ok(());
         }
         let lock = take_lock(context)?;
+        if given_up.is_some() {
+            give_up_refill(db)?;
+        }
         // The key is kept before the home is bound to it: after a cut, only this key may go on.
         let profile = save_profile(context, Some(server.clone()), Some(key.clone()))?;
         let bar = progress_bar(plan.records);
@@ -129,18 +133,28 @@ impl RestoreTo {
     }
 
     /// Asks on a terminal, by the name of the home. Error: there is no terminal.
-    fn is_agreed(&self, records: usize, server: &str, identity: &Identity) -> Result<bool, Failure> {
+    /// `instead`: the address of a home that has a part of the records, and is given up.
+    fn is_agreed(
+        &self,
+        records: usize,
+        server: &str,
+        identity: &Identity,
+        instead: Option<&str>,
+    ) -> Result<bool, Failure> {
         if self.yes {
             return Ok(true);
         }
         let home = text::one_line(&identity.home_name);
         let records = text::count(i64::try_from(records).unwrap_or(i64::MAX), "record");
+        let instead =
+            instead.map_or_else(String::new, |other| format!(", and give up the home on {other} that has a part"));
         if !io::stdin().is_terminal() {
-            let text = format!("nothing was sent: to send {records} to the home {home} is a question for a terminal");
+            let text =
+                format!("nothing was sent: to send {records} to the home {home}{instead} is a question for a terminal");
             return Err(Failure::new(Exit::Usage, text).hint("repeat with --yes to send"));
         }
         output::message(&format!(
-            "Send {records} to the home {home} on {}, and follow that home from then on? [y/N]",
+            "Send {records} to the home {home} on {}{instead}, and follow that home from then on? [y/N]",
             sync::redact_address(server)
         ));
         let mut answer = String::new();

@@ -10,10 +10,12 @@ use crate::sync::SyncLock;
 pub const REBUILD_COMMAND: &str = "hearth-replica rebuild";
 
 /// The remedy when the records of the replica are on their way to an empty home.
-pub const REFILL_ADVICE: &str = "hearth-replica restore-to with the same --server; it goes on where it was";
+pub const REFILL_ADVICE: &str = "hearth-replica restore-to with the same --server; it goes on where it was. To \
+     give it up: hearth-replica init --server URL, with a key of this replica's own home";
 
 /// The remedy when the server answers for another home than the replica's.
-pub const OTHER_HOME_ADVICE: &str = "hearth-replica init with another --profile or --db, for the other home";
+pub const OTHER_HOME_ADVICE: &str = "hearth-replica init with another --profile or --db, for the other home; if it \
+     was filled from this one: hearth-replica init --server URL --take-over";
 
 /// The remedy when many records would be deleted here. Kept apart from the question, because the database does not know
 /// the flags of the home.

@@ -41,6 +41,14 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
     let mut findings = vec![Finding::ok(Topic::Server, format!("{server} answers"))];
     findings.extend(check_encryption(server));
     findings.push(match home_id {
+        Some(ours) if response.identity.refilled_from.as_deref() == Some(ours) => Finding::fault(
+            Topic::Key,
+            format!(
+                "a replica of this home has filled the home {}, and the key belongs to that home",
+                response.identity.home_id
+            ),
+            format!("hearth-replica init --server {server} --take-over, to follow it with this replica"),
+        ),
         Some(ours) if ours != response.identity.home_id => Finding::fault(
             Topic::Key,
             format!("this is the replica of home {ours}, but the key belongs to home {}", response.identity.home_id),

@@ -32,7 +32,7 @@ pub(crate) struct Health {
     pub unique: Vec<(String, String)>,
     /// True when `search` holds exactly the records.
     pub search_complete: bool,
-    /// The id of the home; None before `init`.
+    /// The id of the home of the profile's key; None before `init`.
     pub home_id: Option<String>,
     /// The id of the process that syncs, as stored. The process may have been killed since.
     pub recorded_pid: Option<i64>,
@@ -48,7 +48,8 @@ pub(crate) fn examine(db: &Path) -> Result<Health, StoreError> {
         health.unique = user_objects::unique_indexes(&connection)?;
         health.search_complete = search::is_complete(&connection)?;
     }
-    let text = "SELECT home_id, daemon_pid FROM _sync";
+    // During a refill, the profile has the key of the home that is filled.
+    let text = "SELECT coalesce(refill_home_id, home_id), daemon_pid FROM _sync";
     let stored = connection.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)));
     (health.home_id, health.recorded_pid) = match stored {
         Err(_) if !health.broken.is_empty() => (None, None),

@@ -21,7 +21,7 @@ use super::runtime::blocking;
 use super::transfer::{TransferEnd, upload};
 use super::wire::{self, HttpRequest};
 use crate::store::file_store::bytes;
-use crate::store::{Connection, StoreError, open, refill};
+use crate::store::{Connection, StoreError, gate, open, refill};
 
 /// Records in one call, at most (contract 7).
 const CALL_RECORDS_MAX: usize = 50;
@@ -82,6 +82,11 @@ pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
     let connection = open::read_write(db)?;
     let server = refill::load(&connection)?.map(|refill| refill.server);
     Ok(RefillPlan { records: refill::count(&connection)?, server })
+}
+
+/// Gives up the refill that has begun, for another home. The caller holds the sync lock.
+pub fn give_up_refill(db: &Path) -> Result<(), StoreError> {
+    gate::sync_tx(&mut open::read_write(db)?, refill::give_up)
 }
 
 /// Fills the empty home of a key, and makes the database a replica of that home. The caller holds the sync lock. `from`: the id

@@ -89,7 +89,9 @@ impl Link {
         let (Some(identity), Some(feed_head)) = (&identity, *feed_head) else { return };
         let home = &identity.home_id;
         if let Some(ours) = self.home_id.as_ref().filter(|ours| *ours != home) {
-            let why = format!("this replica is of home {ours}, but the server answers as home {home}");
+            let is_filled_from_ours = identity.refilled_from.as_ref() == Some(ours);
+            let how = if is_filled_from_ours { ", which a replica of this home has filled" } else { "" };
+            let why = format!("this replica is of home {ours}, but the server answers as home {home}{how}");
             return self.block(turn, BlockCause::AnotherHome, why);
         }
         let server = ServerInfo { identity: identity.clone(), feed_head };
