@@ -91,8 +91,20 @@ impl Scene {
 
     /// A replica with one task of the server, at revision 5.
     fn with_task() -> Scene {
+        Scene::with(vec![task(5, "Paint", "low")])
+    }
+
+    /// A replica that has heard these events.
+    fn with(events: Vec<Event>) -> Scene {
         let mut scene = Scene::new();
-        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.hear(events);
+        scene
+    }
+
+    /// The task at revision 5, and what a person does to it.
+    fn edited(sql: &str) -> Scene {
+        let scene = Scene::with_task();
+        scene.does(sql);
         scene
     }
 
@@ -183,10 +195,26 @@ impl Scene {
         answers::record_outcomes(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
     }
 
+    /// Sends an edit, and the request ends like this.
+    fn attempt(&mut self, edit: i64, outcome: WriteOutcome) -> push::Request {
+        let request = self.send(edit);
+        self.answer(edit, outcome);
+        request
+    }
+
+    fn reject(&mut self, edit: i64) {
+        self.attempt(edit, rejected());
+    }
+
+    /// The edit is confirmed, and the feed has passed its position.
+    fn confirm(&mut self, edit: i64, event: Event) {
+        self.attempt(edit, WriteOutcome::Sent { rev: Some(event.id) });
+        self.hear(vec![event]);
+    }
+
     /// A scene with a changed task that a response reports as deleted on the server.
     fn deleted_by_an_answer() -> Scene {
-        let mut scene = Scene::with_task();
-        scene.does("UPDATE tasks SET title = 'Mine'");
+        let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
         scene.send(1);
         let problem = json!({ "type": "not_found" });
         scene.answer(1, WriteOutcome::Conflict { reason: "deleted on the server".to_owned(), problem, deleted: true });

@@ -24,8 +24,7 @@ fn author_is_unknown_until_server_confirms() {
 
 #[test]
 fn author_follows_server_under_local_edit() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     assert_eq!(scene.row(SHOWN), json!(["Mine", "device 5", 5, null]), "the edit is not on the server");
     scene.hear(vec![task(6, "Paint", "high")]);
     assert_eq!(scene.row(SHOWN), json!(["Mine", "device 6", 6, null]));

@@ -35,16 +35,6 @@ impl Scene {
     fn undo(&mut self, edit: Option<i64>) -> Result<Decided, String> {
         with_sentence(undo::undo(&mut self.db, Origin::Cli, edit, at(0)))
     }
-    fn reject(&mut self, edit: i64) {
-        self.send(edit);
-        self.answer(edit, rejected());
-    }
-    /// The edit is confirmed, and the feed has passed its position.
-    fn confirm(&mut self, edit: i64, event: hearth_contract::event::Event) {
-        self.send(edit);
-        self.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
-        self.hear(vec![event]);
-    }
 }
 
 fn with_sentence(result: Result<Decided, EditError>) -> Result<Decided, String> {
@@ -57,8 +47,7 @@ fn object(value: Value) -> Fields {
 
 /// A task whose title both sides changed, and whose priority only this replica changed.
 fn in_conflict() -> Scene {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene
@@ -76,8 +65,7 @@ fn resolve_one_half_decides_whole_subject() {
         ("subject_type", Choice::Theirs, ("inventory", second)),
         ("subject_id", Choice::Value(json!(HOME)), ("room", HOME)),
     ] {
-        let mut scene = Scene::new();
-        scene.hear(vec![about(5, first)]);
+        let mut scene = Scene::with(vec![about(5, first)]);
         scene.does(&format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'"));
         scene.hear(vec![about(6, second)]);
         assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
@@ -118,8 +106,10 @@ fn resolve_mine_keeps_subject_whole() {
 
         // The same when the policy decides.
         for (policy, then) in [(ConflictPolicy::Mine, &mine), (ConflictPolicy::Theirs, &theirs)] {
-            let mut scene = Scene::new();
-            scene.hear(vec![event(3, "created", "inventory", second, json!({ "name": "Drill" })), about(5, &before)]);
+            let mut scene = Scene::with(vec![
+                event(3, "created", "inventory", second, json!({ "name": "Drill" })),
+                about(5, &before),
+            ]);
             scene.does(&format!("UPDATE documents SET {change}"));
             scene.hear(vec![about(6, &theirs)]);
             scene.freeze(&[vec![1]], policy);
@@ -218,10 +208,8 @@ fn discard_create_ends_later_edits() {
 
 #[test]
 fn discard_maybe_applied_queues_inverse() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.send(1);
-    scene.answer(1, no_answer());
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
+    scene.attempt(1, no_answer());
     let decided = scene.discard(1).unwrap();
     assert_eq!(
         (scene.states(), decided.edit),
@@ -261,8 +249,7 @@ fn rejected_retry_is_maybe_applied() {
         let key = scene.send(1).key;
         scene.answer(1, no_answer());
         // The server has forgotten the key by the next day.
-        scene.send(1);
-        scene.answer(1, WriteOutcome::PreconditionFailed);
+        scene.attempt(1, WriteOutcome::PreconditionFailed);
         (scene, key)
     };
     let (mut scene, key) = refused();
@@ -289,11 +276,9 @@ fn key_refused_releases_unsent_request() {
     assert_eq!(scene.discard(2).unwrap().edit, None, "given up, not undone there");
     assert_eq!((scene.outcomes(), scene.states()), (vec![(2, EditOutcome::Discarded)], vec![EditState::Waiting]));
 
-    scene.send(1);
-    scene.answer(1, no_answer());
+    scene.attempt(1, no_answer());
     for _ in 0..3 {
-        scene.send(1);
-        scene.answer(1, away());
+        scene.attempt(1, away());
     }
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the first may be in");
     assert!(scene.discard(1).unwrap().edit.is_some());
@@ -301,8 +286,7 @@ fn key_refused_releases_unsent_request() {
 
 #[test]
 fn revert_keeps_later_edits_in_order() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'First', priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'First', priority = 'high'");
     scene.does("UPDATE tasks SET title = 'Second'");
     scene.undo(Some(1)).unwrap();
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Second", "low"]));
@@ -363,8 +347,7 @@ fn undo_restores_losing_value() {
 #[test]
 fn resolve_deleted_there_creates_or_discards() {
     let gone = || {
-        let mut scene = Scene::with_task();
-        scene.does("UPDATE tasks SET title = 'Mine'");
+        let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
         scene.hear(vec![deleted(6)]);
         assert_eq!(scene.states(), [EditState::Conflict]);
         scene
@@ -430,8 +413,7 @@ fn response_404_is_forgotten_on_contact() {
 #[test]
 fn resolve_conflicting_delete() {
     let conflict = || {
-        let mut scene = Scene::with_task();
-        scene.does("DELETE FROM tasks");
+        let mut scene = Scene::edited("DELETE FROM tasks");
         scene.hear(vec![task(6, "Paint", "urgent")]);
         assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
         scene
@@ -475,8 +457,7 @@ fn resolve_used_id() {
 
 #[test]
 fn resolve_id_of_other_kind_makes_new_id() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    let mut scene = Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.is_at_present(4);
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms");
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);

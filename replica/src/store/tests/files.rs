@@ -96,8 +96,7 @@ fn missing_file_is_uploaded_again_a_few_times() {
     for attempt in 1..=4 {
         uploaded(&mut scene.db, &hash).unwrap();
         assert_eq!(scene.ready_groups(), [vec![1]], "attempt {attempt}");
-        scene.send(1);
-        scene.answer(1, WriteOutcome::Rejected { reason: "no file".to_owned(), problem: problem.clone() });
+        scene.attempt(1, WriteOutcome::Rejected { reason: "no file".to_owned(), problem: problem.clone() });
         let is_last = attempt == 4;
         assert_eq!(scene.file_state(&hash), Some(if is_last { FileState::Present } else { FileState::Waiting }));
         assert_eq!(scene.one("SELECT state FROM edits"), if is_last { "rejected" } else { "waiting" });

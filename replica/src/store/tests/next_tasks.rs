@@ -47,8 +47,7 @@ fn body(request: &crate::store::edits::push::Request) -> Value {
 impl Scene {
     /// A scene with the task of [`monthly`], which a person has completed in the terminal UI: edits 1 and 2.
     fn completed() -> Scene {
-        let mut scene = Scene::new();
-        scene.hear(vec![monthly(5, "open")]);
+        let mut scene = Scene::with(vec![monthly(5, "open")]);
         scene.complete(TASK);
         scene
     }
@@ -100,8 +99,7 @@ fn next_task_found_by_search_like_any() {
 
 #[test]
 fn script_completion_gets_next_from_next_program() {
-    let mut scene = Scene::new();
-    scene.hear(vec![monthly(5, "open")]);
+    let mut scene = Scene::with(vec![monthly(5, "open")]);
     scene.does("UPDATE tasks SET status = 'done', completed_at = '2026-01-05'");
     assert_eq!(scene.next_task(), Value::Null);
     assert!(next_tasks::make::is_due(&scene.db).unwrap());
@@ -133,8 +131,7 @@ fn used_id_makes_no_next() {
         event(4, "created", "room", &next(), json!({ "name": "Hall" })),
         event(4, "deleted", "task", &next(), Value::Null),
     ] {
-        let mut scene = Scene::new();
-        scene.hear(vec![known, monthly(5, "open")]);
+        let mut scene = Scene::with(vec![known, monthly(5, "open")]);
         scene.complete(TASK);
         assert_eq!(
             scene
@@ -170,8 +167,7 @@ fn second_completion_keeps_its_moment() {
         event.payload.as_mut().unwrap().insert("completed_at".to_owned(), moment.into());
         event
     };
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![done(6, "2026-01-05T18:00:00.000Z"), of_series(7, &next(), "open", "2026-02-28")]);
     let request = scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).expect("a request");
     assert_eq!(body(&request), json!({ "status": "done", "completed_at": again }));

@@ -375,8 +375,7 @@ fn refused_new_row_has_its_defaults() {
 
 #[test]
 fn second_profile_row_changes_the_first() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(1, "created", "property", HOME, json!({ "city": "Rome" }))]);
+    let mut scene = Scene::with(vec![event(1, "created", "property", HOME, json!({ "city": "Rome" }))]);
     let table =
         "CREATE TABLE frame AS SELECT * FROM property; UPDATE frame SET id = 'x', city = 'Oslo'; DROP TABLE property;
                  CREATE TABLE property AS SELECT * FROM frame; DROP TABLE frame";

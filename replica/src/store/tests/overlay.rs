@@ -9,8 +9,7 @@ use crate::store::{edits, gate, open, status, sync_state};
 
 #[test]
 fn update_queues_changes_over_base() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Paint', priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Paint', priority = 'high'");
     scene.does("UPDATE tasks SET title = title");
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
     assert_eq!(
@@ -41,8 +40,7 @@ fn update_queues_changes_over_base() {
 
 #[test]
 fn repeated_or_old_events_change_nothing() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low"), task(7, "Paint all", "high")]);
+    let mut scene = Scene::with(vec![task(5, "Paint", "low"), task(7, "Paint all", "high")]);
     scene.hear(vec![task(5, "Paint", "low")]);
     assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 7]));
     scene.hear(vec![deleted(8)]);
@@ -93,13 +91,11 @@ fn dependents_of_rejected_edit_are_blocked() {
 
 #[test]
 fn delete_waits_for_referring_edits() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    let mut scene = Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
     scene.does("DELETE FROM rooms");
     assert_eq!(scene.plan(), [1]);
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(2) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(2) });
     assert_eq!(scene.plan(), [2]);
     let request = scene.send(2);
     assert_eq!((request.verb.as_str(), request.body), ("DELETE", None));
@@ -115,14 +111,12 @@ fn delete_waits_for_referring_edits() {
 
 #[test]
 fn edit_of_deleted_record_stays_visible() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
     assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "deleted on the server"]));
 
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.column("SELECT outcome FROM edit_history ORDER BY id"), json!(["superseded", "confirmed"]));

@@ -98,8 +98,7 @@ fn with_rooms_at_present(count: i64) -> Scene {
 fn deleted_in_gap() -> Scene {
     let mut scene = Scene::with_task_at_present();
     scene.does("DELETE FROM tasks");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(9) });
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.sweeps(Kind::Task, &[], 90);
@@ -118,8 +117,8 @@ fn gap() -> ReconcileCause {
 
 #[test]
 fn gap_reconcile_keeps_pending_edits() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    let mut scene =
+        Scene::with(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.hear(vec![event(7, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
     scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
     scene.does("UPDATE rooms SET name = 'My shed'");
@@ -153,10 +152,8 @@ fn record_after_listing_is_not_deleted() {
 
 #[test]
 fn acked_edit_stays_until_record_comes() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(8) });
     scene.recovers(&gap());
     scene.is_at_present(90);
     assert_eq!(scene.row("SELECT title, state FROM tasks JOIN edits"), json!(["Mine", "sent"]));
@@ -370,8 +367,7 @@ fn agreement_covers_asked_deletions_only() {
 fn sent_before_a_gap() -> Scene {
     let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
-    scene.send(1);
-    scene.answer(1, no_answer());
+    scene.attempt(1, no_answer());
     scene.recovers(&gap());
     scene
 }
@@ -389,8 +385,7 @@ fn maybe_applied_edit_is_not_applied_twice() {
     // Event 6 may be the update, and event 7 its reversal. The server has forgotten the key.
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
     assert_eq!(scene.plan(), [1], "a server that remembers the key tells");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.attempt(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
     assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
@@ -403,11 +398,9 @@ fn maybe_applied_edit_is_not_applied_twice() {
 fn rejection_before_gap_keeps_maybe_applied() {
     let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
-    scene.send(1);
-    scene.answer(1, no_answer());
+    scene.attempt(1, no_answer());
     // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.attempt(1, WriteOutcome::PreconditionFailed);
     scene.recovers(&gap());
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Mine), None);
@@ -418,8 +411,7 @@ fn rejection_before_gap_keeps_maybe_applied() {
 fn edit_shown_after_gap_is_merged() {
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "high" }));
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.attempt(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
 }
@@ -429,13 +421,11 @@ fn edit_not_applied_in_gap_is_resent() {
     // Nobody changed the task: the request was not applied, and a later rejection is final.
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 5, json!({ "title": "Paint", "priority": "low" }));
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.attempt(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![task(91, "Theirs", "low")]);
     assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
     // The rejection may also answer the only attempt.
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.recovers(&gap());
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -448,8 +438,7 @@ fn first_profile_update_waits_once_it_exists() {
     let mut scene = Scene::new();
     scene.is_at_present(5);
     scene.does("INSERT INTO property (city) VALUES ('Bern')");
-    scene.send(1);
-    scene.answer(1, no_answer());
+    scene.attempt(1, no_answer());
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
     let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
@@ -463,8 +452,7 @@ fn first_profile_update_waits_once_it_exists() {
 
 #[test]
 fn update_of_lost_profile_creates_profile() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
+    let mut scene = Scene::with(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET city = 'Basel'");
     scene.send(1);
@@ -524,8 +512,7 @@ fn listing_fetches_only_newer_records() {
 
 #[test]
 fn conflict_with_delete_ends_when_restore_brings_record_back() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(7)]);
     assert_eq!(scene.row("SELECT state, reason_code FROM edits"), json!(["conflict", "deleted_there"]));
     scene.recovers(&restored(Some(6)));
@@ -555,8 +542,7 @@ fn maybe_applied_edit_stays_with_person_when_restore_brings_record_back() {
 
 #[test]
 fn conflict_is_rechecked_after_reconcile() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.recovers(&gap());

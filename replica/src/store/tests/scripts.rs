@@ -258,8 +258,8 @@ fn public_tables_have_comments() {
 
 #[test]
 fn search_follows_scripts_and_feed() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Café", "notes": "south side" }))]);
+    let mut scene =
+        Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Café", "notes": "south side" }))]);
     scene.does("INSERT INTO tasks (title) VALUES ('Clean the cafe')");
     let found = |scene: &Scene, words: &str| view::search(&scene.db, words, 9).unwrap().len();
     assert_eq!(found(&scene, "CAFÉ"), 2);
@@ -294,8 +294,7 @@ fn status_needs_recent_contact() {
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
     scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(5) });
     let status = status::load_status(&scene.db).unwrap();
     let shown = (status.phase.as_str(), status.head, status.behind_events);
     assert_eq!(

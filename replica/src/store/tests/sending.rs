@@ -15,8 +15,7 @@ fn body(request: &crate::store::edits::push::Request) -> Value {
 
 #[test]
 fn update_sends_if_match() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     let request = scene.send(1);
     assert_eq!(request.if_match, Some(5));
     assert_eq!(scene.send(1), request, "a retry sends the same");
@@ -43,8 +42,7 @@ fn create_is_sent_before_references() {
     let mut scene = Scene::new();
     scene.does(&format!("INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"));
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.send(2);
-    scene.answer(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({}) });
+    scene.attempt(2, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({}) });
     assert_eq!((scene.plan(), scene.states()), (vec![], vec![EditState::Blocked, EditState::Rejected]));
 }
 
@@ -65,16 +63,15 @@ fn plan_knows_request_bytes() {
 
 #[test]
 fn position_of_other_history_confirms_nothing() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low"), event(37, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    let mut scene =
+        Scene::with(vec![task(5, "Paint", "low"), event(37, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does("INSERT INTO vehicles (name) VALUES ('Car')");
     scene.send(1);
     // The server was restored, and the stream has not shown the restore yet.
     scene.answer(1, WriteOutcome::Sent { rev: Some(23) });
     assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Sent], vec![]));
     scene.does("DELETE FROM tasks");
-    scene.send(2);
-    scene.answer(2, WriteOutcome::Sent { rev: Some(24) });
+    scene.attempt(2, WriteOutcome::Sent { rev: Some(24) });
     assert_eq!(scene.row("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM edits)"), json!([0, 2]));
     scene.hear(vec![deleted(38)]);
     assert_eq!(scene.outcomes(), [(2, EditOutcome::Confirmed)]);
@@ -82,8 +79,7 @@ fn position_of_other_history_confirms_nothing() {
 
 #[test]
 fn field_changed_on_both_sides_conflicts() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "title changed on the server too"]));
@@ -96,8 +92,7 @@ fn field_changed_on_both_sides_conflicts() {
 #[test]
 fn policy_decides_and_keeps_loser() {
     let conflict = || {
-        let mut scene = Scene::with_task();
-        scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+        let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
         scene.hear(vec![task(6, "Theirs", "low")]);
         scene
     };
@@ -112,8 +107,7 @@ fn policy_decides_and_keeps_loser() {
     assert_eq!(scene.row("SELECT patch, outcome FROM edit_history"), json!([r#"{"title":"Mine"}"#, "superseded"]));
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "high"]));
 
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Theirs), None);
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Superseded)]);
@@ -122,8 +116,8 @@ fn policy_decides_and_keeps_loser() {
 
 #[test]
 fn equal_values_are_not_sent() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
+    let mut scene =
+        Scene::with(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
     scene.does("UPDATE vehicles SET purchase_price = '8.5'");
     scene.hear(vec![event(6, "updated", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "8.50" }))]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
@@ -134,8 +128,7 @@ fn equal_values_are_not_sent() {
 #[test]
 fn value_changed_back_is_not_sent() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine] {
-        let mut scene = Scene::with_task();
-        scene.does("UPDATE tasks SET title = 'Mine'");
+        let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
         scene.does("UPDATE tasks SET title = 'Paint'");
         scene.hear(vec![task(6, "Theirs", "low")]);
         assert_eq!(scene.freeze(&[vec![1, 2]], policy), None);
@@ -175,8 +168,7 @@ fn cleared_new_profile_is_not_sent() {
 
 #[test]
 fn create_with_id_of_other_kind_is_not_sent() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    let mut scene = Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.is_at_present(4);
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
@@ -195,8 +187,7 @@ fn create_with_id_of_other_kind_is_not_sent() {
 #[test]
 fn delete_of_changed_record_asks() {
     for policy in [ConflictPolicy::Ask, ConflictPolicy::Mine, ConflictPolicy::Theirs] {
-        let mut scene = Scene::with_task();
-        scene.does("DELETE FROM tasks");
+        let mut scene = Scene::edited("DELETE FROM tasks");
         scene.hear(vec![task(6, "Paint", "urgent")]);
         assert_eq!(scene.freeze(&[vec![1]], policy), None);
         assert_eq!(scene.states(), [EditState::Conflict]);
@@ -204,8 +195,7 @@ fn delete_of_changed_record_asks() {
         assert_eq!(scene.row(view), json!(["priority", "low", null, "urgent"]));
     }
     // Only the revision has changed.
-    let mut scene = Scene::with_task();
-    scene.does("DELETE FROM tasks");
+    let mut scene = Scene::edited("DELETE FROM tasks");
     scene.hear(vec![task(6, "Paint", "low")]);
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.if_match), ("DELETE", Some(6)));
@@ -225,8 +215,7 @@ fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
     scene.does("DELETE FROM rooms WHERE name = 'Shed'");
     scene.does(then);
     assert_eq!(scene.plan(), [1]);
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(4, "updated", "inventory", TASK, json!({ "name": "Lamp", "room_id": null, "quantity": 1 }))]);
     scene
 }
@@ -280,8 +269,7 @@ fn subject_cleared_by_delete_is_no_change() {
         ]);
         scene.does("DELETE FROM vehicles WHERE name = 'Car'");
         scene.does(then);
-        scene.send(1);
-        scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
+        scene.attempt(1, WriteOutcome::Sent { rev: Some(5) });
         scene.hear(vec![
             event(4, "updated", "document", TASK, there),
             event(5, "deleted", "vehicle", ROOM, Value::Null),
@@ -318,8 +306,8 @@ fn rejected_create_shows_normalized_values() {
 #[test]
 fn conflict_shows_normalized_values() {
     let price = "SELECT base, mine FROM conflicts WHERE field = 'purchase_price'";
-    let mut scene = Scene::new();
-    scene.hear(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
+    let mut scene =
+        Scene::with(vec![event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" }))]);
     scene.does("UPDATE vehicles SET purchase_price = '7.5'");
     scene.hear(vec![event(6, "deleted", "vehicle", TASK, Value::Null)]);
     assert_eq!(scene.row(price), json!(["7.00", "7.50"]));
@@ -367,8 +355,7 @@ fn created_and_deleted_record_is_not_sent() {
 
 #[test]
 fn update_and_delete_coalesce_to_delete() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     assert_eq!(scene.ready_groups(), [[1, 2]]);
     let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
@@ -380,8 +367,7 @@ fn update_and_delete_coalesce_to_delete() {
 
 #[test]
 fn edit_with_other_dependency_is_not_coalesced() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(1, "created", "inventory", TASK, json!({ "name": "Rake", "quantity": 1 }))]);
+    let mut scene = Scene::with(vec![event(1, "created", "inventory", TASK, json!({ "name": "Rake", "quantity": 1 }))]);
     scene.does("UPDATE inventory SET name = 'Old rake'");
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does(&format!("UPDATE inventory SET room_id = '{ROOM}'"));
@@ -395,8 +381,7 @@ fn edit_with_other_dependency_is_not_coalesced() {
         [vec![1], vec![2, 4]],
         "a room that is referred to is not deleted before the reference"
     );
-    scene.send(2);
-    scene.answer(2, WriteOutcome::Sent { rev: Some(4) });
+    scene.attempt(2, WriteOutcome::Sent { rev: Some(4) });
     assert_eq!(scene.ready_groups(), [[1]], "nor is it changed before it, once it is made");
 }
 
@@ -415,8 +400,7 @@ fn mutual_references_do_not_deadlock() {
     scene.does("UPDATE rooms SET name = 'Hall'");
     scene.does(&format!("INSERT INTO inventory (id, name, room_id) VALUES ('{HOME}', 'Rake', '{ROOM}')"));
     assert_eq!(scene.ready_groups(), [[3]]);
-    scene.send(3);
-    scene.answer(3, WriteOutcome::Sent { rev: Some(3) });
+    scene.attempt(3, WriteOutcome::Sent { rev: Some(3) });
     assert_eq!(scene.ready_groups(), [[1]]);
 
     // Two circles at once: each of two tasks moves from a room to an item in the other task's room.
@@ -448,8 +432,7 @@ fn mutual_references_do_not_deadlock() {
 
 #[test]
 fn bulk_operations_have_own_if_match() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
     let request = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
     assert_eq!((request.path.as_str(), request.bulk, request.if_match), ("/v1/tasks/bulk", true, None));

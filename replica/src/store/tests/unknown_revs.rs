@@ -7,8 +7,7 @@ use crate::store::{reconcile, salvage};
 
 /// A task of the server whose revision was forgotten, because the server was restored to an unknown state.
 fn restored() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low")]);
+    let mut scene = Scene::with(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
     reconcile::begin(&mut scene.db, &ReconcileCause::Restored { resume: "r".into(), fork: None }).unwrap().unwrap();
     assert_eq!(scene.one("SELECT coalesce(rev, 'null') FROM tasks"), "null");
@@ -34,8 +33,7 @@ fn edit_at_unknown_rev_keeps_base_image() {
 
 #[test]
 fn profile_unset_by_restore_goes_with_its_last_edit() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
+    let mut scene = Scene::with(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET city = 'Basel'");
     scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });

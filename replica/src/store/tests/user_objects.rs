@@ -8,8 +8,7 @@ use crate::store::{gate, outside, schema, trial_write};
 
 #[test]
 fn user_table_may_reference_records() {
-    let mut scene = Scene::with_task();
-    scene.does("CREATE TABLE notes (task TEXT REFERENCES tasks (id), note TEXT)");
+    let mut scene = Scene::edited("CREATE TABLE notes (task TEXT REFERENCES tasks (id), note TEXT)");
     scene.does("INSERT INTO notes SELECT id, 'two coats' FROM tasks");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.row("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM notes)"), json!([0, 1]));
@@ -42,8 +41,7 @@ fn replace_is_refused_despite_user_trigger() {
 /// A scene with a person's trigger, which fires before the replica's triggers. After `renew` the replica's triggers are newer and
 /// fire first.
 fn triggered(trigger: &str, renew: bool) -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "paint", "low")]);
+    let mut scene = Scene::with(vec![task(5, "paint", "low")]);
     scene.does(&format!("CREATE TRIGGER own {trigger}"));
     if renew {
         outside::restore(&mut scene.db).unwrap();
@@ -106,8 +104,7 @@ fn user_trigger_on_update_is_later_edit() {
 
 #[test]
 fn renew_keeps_rows_and_edits() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     outside::restore(&mut scene.db).unwrap();
     assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Mine", 5]));
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");

@@ -17,8 +17,7 @@ impl Scene {
 
 #[test]
 fn deleted_record_in_conflict_is_equal() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.hear(vec![deleted(6)]);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "the row stays visible while the edit waits");
     assert_eq!(scene.compared_with_nothing(6).differences, []);
@@ -26,8 +25,8 @@ fn deleted_record_in_conflict_is_equal() {
 
 #[test]
 fn extra_record_is_reported() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    let mut scene =
+        Scene::with(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("INSERT INTO documents (title) VALUES ('Not there yet')");
     let found = scene.compared_with_nothing(6).differences;
@@ -69,18 +68,6 @@ fn revision_beyond_feed_is_reported() {
 }
 
 #[test]
-fn repair_refills_emptied_search() {
-    let mut scene = Scene::with_task();
-    assert!(!scene.compared_with_nothing(5).search_differs);
-    scene.does("DELETE FROM search");
-    assert!(scene.compared_with_nothing(5).search_differs);
-    let listing = |kind| (kind, Listing { as_of: 5, ..Listing::default() });
-    assert!(verify(&mut scene.db, &[listing(Kind::Room)], true, at(0)).unwrap().unwrap().search_differs);
-    assert_eq!(scene.column("SELECT title FROM search"), json!(["Paint"]));
-    assert!(!scene.compared_with_nothing(5).search_differs);
-}
-
-#[test]
 fn row_with_edits_is_verified() {
     for (wrong, is_field) in [("UPDATE tasks SET assignee = 'Rot'", true), ("DELETE FROM tasks", false)] {
         let mut scene = Scene::with_task();
@@ -99,11 +86,13 @@ fn row_with_edits_is_verified() {
 }
 
 #[test]
-fn changed_search_text_is_reported() {
+fn changed_search_text_is_reported_and_repaired() {
     let mut scene = Scene::with_task();
     let listing = [(Kind::Room, Listing { as_of: 5, ..Listing::default() })];
-    for wrong in ["title = 'Zebra'", "body = 'stripes'"] {
-        scene.does(&format!("UPDATE search SET {wrong}"));
+    assert!(!scene.compared_with_nothing(5).search_differs);
+    for wrong in ["UPDATE search SET title = 'Zebra'", "UPDATE search SET body = 'stripes'", "DELETE FROM search"] {
+        scene.does(wrong);
+        assert!(scene.compared_with_nothing(5).search_differs, "{wrong}");
         assert!(verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().search_differs, "{wrong}");
         assert!(!verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().search_differs, "{wrong}");
         assert_eq!(scene.column("SELECT title FROM search"), json!(["Paint"]), "{wrong}");

@@ -13,8 +13,7 @@ fn undo_leaves_already_applied_fields() {
         event(id, "updated", "task", TASK, fields)
     };
     // All fields: somebody else was first.
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Paint", "high")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
@@ -22,11 +21,9 @@ fn undo_leaves_already_applied_fields() {
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
 
     // One field, before and after the confirmation.
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
+    let mut scene = Scene::edited("UPDATE tasks SET priority = 'high', notes = 'N'");
     scene.hear(vec![task(6, "Paint", "high")]);
-    scene.send(1);
-    scene.answer(1, no_answer());
+    scene.attempt(1, no_answer());
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));
@@ -34,8 +31,7 @@ fn undo_leaves_already_applied_fields() {
     assert_eq!(scene.row("SELECT priority, notes FROM tasks"), json!(["high", null]));
 
     // Two coalesced edits, one by one.
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET priority = 'urgent'");
+    let mut scene = Scene::edited("UPDATE tasks SET priority = 'urgent'");
     scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
     scene.hear(vec![task(6, "Paint", "high")]);
     scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
@@ -44,8 +40,7 @@ fn undo_leaves_already_applied_fields() {
     assert_eq!(scene.undo(Some(2)).unwrap().sentence, "“Paint”: notes as before");
 
     // Beside a field that a person has resolved.
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "high")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.resolve(1, &Resolution::mine()).unwrap();
@@ -56,8 +51,7 @@ fn undo_leaves_already_applied_fields() {
 
 #[test]
 fn undo_leaves_fields_set_during_conflict() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Paint", "urgent")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     scene.hear(vec![task(7, "Paint", "high")]);
@@ -67,11 +61,9 @@ fn undo_leaves_fields_set_during_conflict() {
 
 #[test]
 fn undo_after_412_restores_fields() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET priority = 'high', title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET priority = 'high', title = 'Mine'");
     scene.hear(vec![task(6, "Paint", "high")]);
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.attempt(1, WriteOutcome::PreconditionFailed);
     // The values were equal before, differ now, and a person resolves the conflict.
     scene.hear(vec![task(7, "Paint", "urgent")]);
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);

@@ -17,8 +17,7 @@ fn changed_there(scene: &mut Scene, id: i64, title: &str, millis: i64) {
 #[test]
 fn history_names_undoing_edits() {
     const REASONS: &str = "SELECT id, reason FROM edit_history ORDER BY id";
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'One'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(None).unwrap();
     assert_eq!(scene.rows(REASONS), json!([[1, null]]), "it is not undone there yet");
@@ -36,8 +35,7 @@ fn history_names_undoing_edits() {
     );
 
     // A coalesced edit names its undo too, and a discarded edit is made again.
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'One'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
@@ -56,8 +54,7 @@ fn history_names_undoing_edits() {
 
 #[test]
 fn clock_ahead_keeps_history() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'One'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET title = 'Two'");
     changed_there(&mut scene, 7, "Theirs", 7);
@@ -68,8 +65,7 @@ fn clock_ahead_keeps_history() {
 
 #[test]
 fn old_history_is_deleted_without_edits() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'One'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     // As many as one batch deletes.
     scene

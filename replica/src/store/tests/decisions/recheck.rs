@@ -6,8 +6,7 @@ use crate::store::tests::with_key;
 /// Two updates and a delete in conflict, and a later update that waits for the first.
 fn both_changed() -> (Scene, [&'static str; 3]) {
     let tasks = [TASK, "0190a3b0-0000-7000-8000-000000000012", "0190a3b0-0000-7000-8000-000000000013"];
-    let mut scene = Scene::new();
-    scene.hear(tasks.iter().zip(2..).map(|(id, rev)| titled(rev, id, "Old")).collect());
+    let mut scene = Scene::with(tasks.iter().zip(2..).map(|(id, rev)| titled(rev, id, "Old")).collect());
     scene.is_at_present(4);
     scene.does(&format!("UPDATE tasks SET title = 'A' WHERE id <> '{}'", tasks[2]));
     scene.does(&format!("DELETE FROM tasks WHERE id = '{}'", tasks[2]));
@@ -57,8 +56,7 @@ fn conflict_names_remaining_fields() {
 fn recheck_after_412_sends_new_request() {
     let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.attempt(1, WriteOutcome::PreconditionFailed);
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.states(), [EditState::Conflict]);
@@ -74,8 +72,7 @@ fn maybe_applied_waits_unless_values_match() {
     {
         let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET title = 'Mine'");
-        scene.send(1);
-        scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+        scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
         // The server was restored to 5 and has new events since.
         scene.hear(vec![event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
         assert_eq!(scene.states(), [EditState::Conflict]);
@@ -90,8 +87,7 @@ fn maybe_applied_waits_unless_values_match() {
 
 #[test]
 fn rejected_edit_is_not_rechecked() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.reject(1);
     scene.hear(vec![task(6, "Mine", "low")]);
     assert_eq!(scene.states(), [EditState::Rejected]);
@@ -105,11 +101,9 @@ fn recheck_keeps_order_of_edits() {
     scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![with_key(task(6, "One", "low"), &key)]);
     scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
-    scene.send(2);
-    scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
+    scene.attempt(2, WriteOutcome::Sent { rev: Some(7) });
     scene.does("UPDATE tasks SET title = 'Three'");
-    scene.send(3);
-    scene.answer(3, WriteOutcome::Sent { rev: Some(8) });
+    scene.attempt(3, WriteOutcome::Sent { rev: Some(8) });
     // Both edits are lost. Another client then writes the value of the later edit, and the earlier edit must not
     // overwrite it.
     scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed" }))]);

@@ -7,19 +7,16 @@ fn recreate_waits_for_delete() {
     for is_in in [true, false] {
         let mut scene = Scene::with_task_at_present();
         scene.does("DELETE FROM tasks");
-        scene.send(1);
-        scene.answer(1, no_answer());
+        scene.attempt(1, no_answer());
         scene.discard(1).unwrap();
         assert_eq!(scene.rows("SELECT id, method FROM edits"), json!([[1, "delete"], [2, "create"]]));
         assert_eq!(scene.plan(), [1], "it may be there after all");
         if is_in {
-            scene.send(1);
-            scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+            scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
             assert_eq!(scene.plan(), [2]);
             continue;
         }
-        scene.send(1);
-        scene.answer(1, WriteOutcome::PreconditionFailed);
+        scene.attempt(1, WriteOutcome::PreconditionFailed);
         scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Theirs", "priority": "low" }))]);
         assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
         assert_eq!(scene.plan(), [0; 0]);
@@ -86,8 +83,7 @@ fn recreated_done_task_has_no_recurrence() {
     };
     // Without the next task of a task that is done.
     let recurrence = "SELECT status, recurrence FROM tasks ORDER BY status LIMIT 1";
-    let mut scene = Scene::new();
-    scene.hear(vec![chore(5, "done")]);
+    let mut scene = Scene::with(vec![chore(5, "done")]);
     scene.does("DELETE FROM tasks");
     scene.confirm(1, deleted(6));
     let sentence = scene.undo(None).unwrap().sentence;
@@ -100,8 +96,7 @@ fn recreated_done_task_has_no_recurrence() {
         ("open", "UPDATE tasks SET status = 'done'", json!(["done", "monthly"])),
         ("open", "UPDATE tasks SET notes = 'N'", json!(["open", "monthly"])),
     ] {
-        let mut scene = Scene::new();
-        scene.hear(vec![chore(5, there)]);
+        let mut scene = Scene::with(vec![chore(5, there)]);
         scene.does(then);
         scene.hear(vec![deleted(6)]);
         scene.resolve(1, &Resolution::mine()).unwrap();

@@ -6,8 +6,7 @@ use super::*;
 
 #[test]
 fn undo_confirmed_leaves_later_changes() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine', priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.confirm(1, task(6, "Mine", "high"));
     scene.hear(vec![task(7, "Theirs", "high")]);
     let decided = scene.undo(None).unwrap();
@@ -32,8 +31,7 @@ fn undo_of_done_task_names_next_task() {
             let fields = json!({ "title": "Filter", "status": status, "recurrence": recurs });
             event(id, "updated", "task", TASK, fields)
         };
-        let mut scene = Scene::new();
-        scene.hear(vec![with(5, "open")]);
+        let mut scene = Scene::with(vec![with(5, "open")]);
         scene.does("UPDATE tasks SET status = 'done'");
         scene.confirm(1, with(6, "done"));
         let next = next_id(uuid::Uuid::try_parse(TASK).unwrap()).to_string();
@@ -53,8 +51,7 @@ fn undo_of_done_task_names_next_task() {
 
 /// Two changes of a task, made before the first was sent, in one request.
 fn on_the_way_as_one() -> Scene {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'One'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
     assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
     scene
@@ -62,8 +59,7 @@ fn on_the_way_as_one() -> Scene {
 
 #[test]
 fn undo_of_key_refused_delete_leaves_nothing() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
     scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
     scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
@@ -129,8 +125,7 @@ fn undo_part_of_key_refused_edit() {
 #[test]
 fn discarded_undo_keeps_change() {
     let undone = || {
-        let mut scene = Scene::with_task();
-        scene.does("UPDATE tasks SET title = 'One'");
+        let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
         scene.confirm(1, task(6, "One", "low"));
         scene
     };
@@ -155,8 +150,7 @@ fn discarded_undo_keeps_change() {
 
 #[test]
 fn superseded_undo_keeps_change() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'One'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(Some(1)).unwrap();
     scene.does("DELETE FROM tasks");
@@ -268,8 +262,7 @@ fn undo_of_equal_value_is_refused() {
         let fields = json!({ "name": "Car", "purchase_price": "7.50", "make": make });
         event(id, "updated", "vehicle", TASK, fields)
     };
-    let mut scene = Scene::new();
-    scene.hear(vec![car(5, None)]);
+    let mut scene = Scene::with(vec![car(5, None)]);
     scene.does("UPDATE vehicles SET purchase_price = '7.5'");
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
@@ -300,8 +293,7 @@ fn decision_sentences_name_record() {
 
 #[test]
 fn undo_steps_through_history() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'One'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.does("UPDATE tasks SET title = 'Two'");
     scene.undo(None).unwrap();
@@ -342,16 +334,16 @@ fn undo_leaves_out_dead_references() {
     );
 
     // Losing values are not restored to a deleted record either.
-    let mut scene = Scene::new();
-    scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
+    let mut scene =
+        Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
     scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
     let sentence = scene.undo(Some(1)).unwrap().sentence;
     assert_eq!(sentence, "“Lamp”: name as it was written; left, because what it named is gone: room_id");
 
-    let mut scene = Scene::new();
-    scene.hear(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
+    let mut scene =
+        Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
     scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
@@ -362,8 +354,10 @@ fn undo_leaves_out_dead_references() {
         let fields = json!({ "title": "Manual", "subject_type": kind, "subject_id": of });
         event(id, "updated", "document", ROOM, fields)
     };
-    let mut scene = Scene::new();
-    scene.hear(vec![event(1, "created", "vehicle", TASK, json!({ "name": "Car" })), manual(2, "vehicle", Some(TASK))]);
+    let mut scene = Scene::with(vec![
+        event(1, "created", "vehicle", TASK, json!({ "name": "Car" })),
+        manual(2, "vehicle", Some(TASK)),
+    ]);
     scene.does("UPDATE documents SET subject_type = 'home', subject_id = NULL");
     scene.confirm(1, manual(3, "home", None));
     scene.hear(vec![event(4, "deleted", "vehicle", TASK, Value::Null)]);
@@ -374,10 +368,8 @@ fn undo_leaves_out_dead_references() {
 #[test]
 fn undo_sentence_says_how_far_edit_was() {
     let taken_back = |verdict: WriteOutcome| {
-        let mut scene = Scene::with_task();
-        scene.does("UPDATE tasks SET title = 'Mine'");
-        scene.send(1);
-        scene.answer(1, verdict);
+        let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
+        scene.attempt(1, verdict);
         scene.undo(Some(1)).unwrap().sentence
     };
     let problem = || json!({ "type": "validation_failed" });
@@ -407,8 +399,7 @@ fn undo_first_profile_update() {
 fn discard_updates_base_of_later_part() {
     let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET title = 'Lost'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(9) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(9) });
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
     assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
@@ -426,8 +417,7 @@ const PARTS: &str = "SELECT id, outcome, patch FROM edit_history ORDER BY id";
 
 #[test]
 fn history_of_parts_has_their_outcomes() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), None);
@@ -443,8 +433,7 @@ fn history_of_parts_has_their_outcomes() {
     );
 
     // The same when the policy decides.
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.hear(vec![task(6, "Theirs", "low")]);
     assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Theirs).is_some());
@@ -479,8 +468,7 @@ fn history_of_changed_parts_has_new_values() {
 
 #[test]
 fn change_updates_base_of_next_edit() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'A', notes = 'N'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'A', notes = 'N'");
     scene.reject(1);
     scene.does("UPDATE tasks SET title = 'B'");
     scene.change(1, json!({ "title": "Paint" })).unwrap();
@@ -513,8 +501,7 @@ fn undo_newest_skips_impossible_changes() {
 
 #[test]
 fn undone_edit_without_effect_can_be_redone() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
     scene.answer(1, WriteOutcome::PreconditionFailed);

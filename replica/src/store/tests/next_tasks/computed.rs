@@ -37,8 +37,7 @@ fn computed_columns_follow_every_statement() {
 
 #[test]
 fn clamped_due_date_keeps_anchor_of_server() {
-    let mut scene = Scene::new();
-    scene.hear(vec![of_series(5, TASK, "open", "2026-02-28")]);
+    let mut scene = Scene::with(vec![of_series(5, TASK, "open", "2026-02-28")]);
     scene.does("UPDATE tasks SET title = 'x', due_on = '2026-02-28'");
     assert_eq!(scene.one("SELECT recurrence_anchor FROM tasks"), "2026-01-31");
     scene.complete(TASK);
@@ -47,8 +46,7 @@ fn clamped_due_date_keeps_anchor_of_server() {
 
 #[test]
 fn field_taken_from_server_takes_its_computed_field_along() {
-    let mut scene = Scene::new();
-    scene.hear(vec![monthly(5, "open")]);
+    let mut scene = Scene::with(vec![monthly(5, "open")]);
     scene.does("UPDATE tasks SET due_on = '2026-04-01', title = 'Mine'");
     scene.hear(vec![of_series(6, TASK, "open", "2026-05-01")]);
     let groups = scene.ready_groups();
@@ -78,8 +76,7 @@ fn refused_completion_time_is_left_to_server() {
 
 #[test]
 fn changed_edit_completes_as_any() {
-    let mut scene = Scene::new();
-    scene.hear(vec![monthly(5, "open")]);
+    let mut scene = Scene::with(vec![monthly(5, "open")]);
     scene.does("UPDATE tasks SET title = 'Mine'");
     let done = json!({ "status": "done" }).as_object().cloned().unwrap();
     decide::change(&mut scene.db, 1, &done, at(0)).unwrap();

@@ -121,8 +121,7 @@ fn next_that_server_deleted_ends() {
 fn next_is_blocked_with_its_completion() {
     let mut scene = Scene::completed();
     scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "forbidden" }) });
+    scene.attempt(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "forbidden" }) });
     assert_eq!(
         (scene.plan(), scene.states()),
         (vec![], vec![EditState::Rejected, EditState::Blocked, EditState::Blocked])
@@ -179,8 +178,7 @@ fn forgotten_completion_still_awaits_its_next_task() {
 fn reconcile_settles_next_tasks() {
     for made in [true, false] {
         let mut scene = Scene::completed();
-        scene.send(1);
-        scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+        scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
         let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Gap { resume: "c".to_owned() });
         assert!(begun.unwrap().is_some());
         let mut events = vec![monthly(6, "done")];

@@ -3,13 +3,6 @@
 use super::*;
 use crate::model::ReasonCode;
 
-/// The task at revision 5, with one local edit.
-fn edited(sql: &str) -> Scene {
-    let scene = Scene::with_task();
-    scene.does(sql);
-    scene
-}
-
 const UPDATE: &str = "UPDATE tasks SET title = 'Mine'";
 const DELETE: &str = "DELETE FROM tasks";
 
@@ -19,9 +12,8 @@ fn state_and_code(scene: &Scene) -> (EditState, Option<ReasonCode>) {
 }
 
 fn answered(outcome: WriteOutcome) -> (EditState, Option<ReasonCode>) {
-    let mut scene = edited(UPDATE);
-    scene.send(1);
-    scene.answer(1, outcome);
+    let mut scene = Scene::edited(UPDATE);
+    scene.attempt(1, outcome);
     assert_eq!(scene.one("SELECT reason IS NULL FROM edits"), "0");
     state_and_code(&scene)
 }
@@ -67,7 +59,7 @@ fn reason_code_follows_the_feed() {
         (DELETE, theirs, ReasonCode::ChangedThere),
         (UPDATE, deleted(7), ReasonCode::DeletedThere),
     ] {
-        let mut scene = edited(sql);
+        let mut scene = Scene::edited(sql);
         scene.hear(vec![event]);
         scene.freeze(&[vec![1]], ConflictPolicy::Ask);
         assert_eq!(state_and_code(&scene), (EditState::Conflict, Some(code)), "{sql}");
@@ -85,10 +77,9 @@ fn reason_code_of_a_used_id_is_exists_there() {
 
 #[test]
 fn reason_code_of_blocked_edit_is_dependency() {
-    let mut scene = edited(UPDATE);
+    let mut scene = Scene::edited(UPDATE);
     scene.does("UPDATE tasks SET priority = 'high'");
-    scene.send(1);
-    scene.answer(1, rejected());
+    scene.attempt(1, rejected());
     scene.plan();
     let blocked =
         "SELECT state, reason_code, blocked_by FROM edits JOIN _outbox ON edit_id = id WHERE blocked_by IS NOT NULL";

@@ -5,10 +5,8 @@ use super::*;
 
 #[test]
 fn edit_after_412_is_sent_with_new_key() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
+    scene.attempt(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "what it is now has not come yet");
     scene.hear(vec![task(7, "Paint", "high")]);
     assert_eq!(scene.plan(), [1]);
@@ -17,18 +15,6 @@ fn edit_after_412_is_sent_with_new_key() {
     assert_eq!((again.key.as_str(), again.if_match, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the refused one is forgotten");
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").contains("both changes stand"));
-}
-
-#[test]
-fn edit_after_412_is_confirmed_by_key() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    let first = scene.send(1);
-    // The response was lost, the server has forgotten the key, and somebody has reversed the change.
-    scene.answer(1, WriteOutcome::PreconditionFailed);
-    scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), task(7, "Paint", "low")]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)], "one effect, not two");
-    assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
 }
 
 #[test]
@@ -71,8 +57,7 @@ fn existing_create_holds_later_edits() {
     let mut scene = Scene::new();
     scene.is_at_present(2);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-    scene.send(1);
-    scene.answer(1, no_answer());
+    scene.attempt(1, no_answer());
     scene.does("UPDATE tasks SET notes = 'Mine too'");
     // A day later the id is used, by the edit itself, and somebody has added notes since.
     scene.answer(1, WriteOutcome::Exists { rev: 9 });
@@ -120,8 +105,7 @@ fn create_deleted_before_response_has_no_row() {
 fn backfilled_profile_marks_update_maybe_applied() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
-    scene.send(1);
-    scene.answer(1, no_answer());
+    scene.attempt(1, no_answer());
     // The request may have been applied, and somebody may have changed the record since: a backfill shows only the
     // newest version.
     scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
@@ -135,8 +119,7 @@ fn backfilled_profile_marks_update_maybe_applied() {
 fn maybe_applied_edit_is_not_coalesced() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
-    let first = scene.send(1);
-    scene.answer(1, no_answer());
+    let first = scene.attempt(1, no_answer());
     scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET state = 'Flanders'");
@@ -154,8 +137,7 @@ fn edit_after_412_is_sent_when_contact_begins_or_feed_is_at_its_head() {
     for begins_contact in [true, false] {
         let mut scene = Scene::with_task_at_present();
         scene.does("UPDATE tasks SET title = 'Mine'");
-        scene.send(1);
-        scene.answer(1, WriteOutcome::PreconditionFailed);
+        scene.attempt(1, WriteOutcome::PreconditionFailed);
         assert_eq!(scene.plan(), [0; 0], "the new version is on the way");
         // A restore to 5, the position of this replica, has taken the new version back.
         if begins_contact {
@@ -174,8 +156,7 @@ fn existing_profile_is_merged_after_feed() {
     let mut scene = Scene::new();
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1);
-    let first = scene.send(1);
-    scene.answer(1, no_answer());
+    let first = scene.attempt(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
@@ -193,8 +174,7 @@ fn existing_profile_is_merged_after_feed() {
         let mut scene = Scene::new();
         scene.does("INSERT INTO property (city) VALUES ('Ghent')");
         scene.is_at_present(1);
-        scene.send(1);
-        scene.answer(1, WriteOutcome::PreconditionFailed);
+        scene.attempt(1, WriteOutcome::PreconditionFailed);
         if others {
             scene.hear(vec![event(2, "created", "property", HOME, json!({ "city": "Liege" }))]);
             assert_eq!(scene.plan(), [1]);
@@ -211,10 +191,8 @@ fn existing_profile_is_merged_after_feed() {
 
 #[test]
 fn edit_after_412_waits_for_feed_on_contact() {
-    let mut scene = Scene::with_task();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    let first = scene.send(1);
-    scene.answer(1, no_answer());
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
+    let first = scene.attempt(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
     assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);

@@ -60,8 +60,7 @@ fn delete_during_backfill_is_confirmed() {
     scene.hear(vec![task(5, "Paint", "low")]);
     scene.does("DELETE FROM vehicles");
     scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
-    scene.send(2);
-    scene.answer(2, WriteOutcome::Sent { rev: Some(9) });
+    scene.attempt(2, WriteOutcome::Sent { rev: Some(9) });
     scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
     scene.is_at_present(21);
     assert_eq!(

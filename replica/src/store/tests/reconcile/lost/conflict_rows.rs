@@ -10,8 +10,7 @@ fn offered_edit_shows_normalized_values() {
     };
     scene.hear(vec![car(5, "7.00")]);
     scene.does("UPDATE vehicles SET color = 'blue', purchase_price = '7.5'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
     scene.hear(vec![event(
         6,
         "updated",
@@ -29,8 +28,8 @@ fn offered_edit_shows_normalized_values() {
 
 #[test]
 fn offered_edit_is_not_shown_as_deleted() {
-    let mut scene = Scene::new();
-    scene.hear(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    let mut scene =
+        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
     scene.is_at_present(5);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.does("DELETE FROM rooms");
@@ -41,8 +40,7 @@ fn offered_edit_is_not_shown_as_deleted() {
         task(8, "Paint", "high"),
     ];
     for (edit, event) in (1..).zip(heard) {
-        scene.send(edit);
-        scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
+        scene.attempt(edit, WriteOutcome::Sent { rev: Some(event.id) });
         scene.hear(vec![event]);
     }
     scene.recovers(&restored(Some(5)));

@@ -13,8 +13,7 @@ const OVERWRITING: [&str; 4] = [
 
 /// A task whose title became B and then C, and a room that was created and deleted: all confirmed, the task last at 8.
 fn overwritten_here() -> Scene {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "A", "low")]);
+    let mut scene = Scene::with(vec![task(5, "A", "low")]);
     scene.is_at_present(5);
     let room = || event(7, "created", "room", ROOM, json!({ "name": "Shed" }));
     let noted =
@@ -22,8 +21,7 @@ fn overwritten_here() -> Scene {
     let heard = [noted(6, "B"), room(), noted(8, "C"), event(9, "deleted", "room", ROOM, Value::Null)];
     for (edit, (text, event)) in (1..).zip(OVERWRITING.into_iter().zip(heard)) {
         scene.does(text);
-        scene.send(edit);
-        scene.answer(edit, WriteOutcome::Sent { rev: Some(event.id) });
+        scene.attempt(edit, WriteOutcome::Sent { rev: Some(event.id) });
         scene.hear(vec![event]);
     }
     assert_eq!(scene.outcomes(), confirmed(1..=4));
@@ -68,9 +66,7 @@ fn overwritten_edit_is_not_lost() {
 fn overwritten_edit_stays_after_discard() {
     let mut scene = overwritten_here();
     scene.does("UPDATE tasks SET title = 'D'");
-    scene.send(5);
-    scene.answer(5, WriteOutcome::Sent { rev: Some(10) });
-    scene.hear(vec![event(10, "updated", "task", TASK, json!({ "title": "D", "notes": "n", "priority": "low" }))]);
+    scene.confirm(5, event(10, "updated", "task", TASK, json!({ "title": "D", "notes": "n", "priority": "low" })));
     for is_discarded in [false, true] {
         scene.recovers(&restored(None));
         ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
@@ -104,13 +100,11 @@ fn several_lost_edits_of_record_resend() {
 #[test]
 fn edit_overwritten_before_event_is_not_lost() {
     for cause in [gap(), restored(Some(5)), restored(None)] {
-        let mut scene = Scene::new();
-        scene.hear(vec![task(5, "A", "low")]);
+        let mut scene = Scene::with(vec![task(5, "A", "low")]);
         scene.is_at_present(5);
         for (edit, text) in (1..).zip(OVERWRITING) {
             scene.does(text);
-            scene.send(edit);
-            scene.answer(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
+            scene.attempt(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
         }
         scene.recovers(&cause);
         ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
@@ -153,12 +147,10 @@ fn reshown_edit_is_lost_by_next_restore() {
 #[test]
 fn reshown_edit_after_foreign_loss_is_lost_next() {
     let of = |title: &str| json!({ "title": title, "priority": "low" });
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "A", "low")]);
+    let mut scene = Scene::with(vec![task(5, "A", "low")]);
     scene.is_at_present(5);
     scene.does("UPDATE tasks SET title = 'B'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(8) });
     scene.hear(vec![task(8, "B", "low"), task(12, "Theirs", "low")]);
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 12, of("Theirs"), false);
@@ -173,8 +165,7 @@ fn reshown_edit_after_foreign_loss_is_lost_next() {
 
 #[test]
 fn half_changed_subject_is_not_lost() {
-    let mut scene = Scene::new();
-    scene.hear(vec![task(5, "A", "low")]);
+    let mut scene = Scene::with(vec![task(5, "A", "low")]);
     scene.is_at_present(5);
     let subject = |id| json!({ "title": "A", "priority": "low", "subject_type": "room", "subject_id": id });
     let edits = [
@@ -183,8 +174,7 @@ fn half_changed_subject_is_not_lost() {
     ];
     for (edit, (id, text)) in (1..).zip(edits) {
         scene.does(&text);
-        scene.send(edit);
-        scene.answer(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
+        scene.attempt(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
         scene.hear(vec![event(5 + edit, "updated", "task", TASK, subject(id))]);
     }
     assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
@@ -198,9 +188,7 @@ fn recreated_record_is_not_deleted() {
     let mut scene = Scene::new();
     scene.is_at_present(5);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
-    scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
+    scene.confirm(1, event(6, "created", "vehicle", CAR, json!({ "name": "Car" })));
     scene.recovers(&restored(None));
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
     scene.is_at_present(20);

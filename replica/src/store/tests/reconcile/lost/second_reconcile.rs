@@ -10,8 +10,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.does("UPDATE tasks SET priority = 'high'");
     for (edit, rev) in [(1, 91), (2, 92)] {
-        scene.send(edit);
-        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
+        scene.attempt(edit, WriteOutcome::Sent { rev: Some(rev) });
     }
     // Both events came, and others overwrote one record and deleted the other.
     scene.hear(vec![
@@ -36,9 +35,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
 fn gone_and_put_back_again(second: Option<i64>) -> Scene {
     let mut scene = Scene::with_task_at_present();
     scene.does("UPDATE tasks SET priority = 'high'");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
-    scene.hear(vec![task(6, "Paint", "high")]);
+    scene.confirm(1, task(6, "Paint", "high"));
     scene.recovers(&restored(None));
     assert_eq!(scene.sweeps(Kind::Task, &[], 9), SweepOutcome::Done);
     // The right copy is restored before the end of the reconcile.
@@ -121,8 +118,7 @@ fn delete_in_copy_is_not_offered() {
     // Somebody deleted the task first, and the feed shows it after the response.
     let mut scene = Scene::with_task_at_present();
     scene.does("DELETE FROM tasks");
-    scene.send(1);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(40) });
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(40) });
     scene.hear(vec![deleted(6)]);
     scene.recovers(&restored(Some(20)));
     assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));

@@ -165,19 +165,6 @@ fn single_run_polls_while_the_stream_waits() {
 }
 
 #[test]
-fn poll_waits_for_edits_in_flight() {
-    let mut scene = started(Until::Stopped);
-    scene.handle(0, too_many(600_000));
-    scene.handle(0, nothing_new());
-    scene.handle(0, applied());
-    scene.others.is_pushing = true;
-    assert_eq!(scene.wake_at(), 20_000, "a poll would make the answer stale");
-    scene.others.is_pushing = false;
-    scene.accepted(2_000, 10);
-    assert_eq!((scene.wake_at(), polls(&scene.timer(2_000))), (2_000, 1), "the edit's event is there");
-}
-
-#[test]
 fn poll_that_ends_before_an_accepted_edit_greets_again() {
     let finds = |head| Input::Polled(Ok(FeedBatch { end: present(head), ..FeedBatch::default() }));
     let polling = || {
