@@ -60,11 +60,12 @@ impl Reason<'_> {
             Reason::ExistsAsOtherKind(kind) => format!("its id belongs to another kind, {kind}"),
             Reason::MaybeApplied => {
                 "it may have been on the server already and been changed there since, while this replica was away; \
-                 retry sends it again, discard lets it go"
+                 retry or resolve sends it again, discard lets it go"
                     .to_owned()
             }
             Reason::LostWithHistory => {
-                "the server was put back to an older copy and lost this change; retry sends it again, discard lets it go"
+                "the server was put back to an older copy and lost this change; retry or resolve sends it again, discard \
+                 lets it go"
                     .to_owned()
             }
             Reason::RecordLost => {
@@ -74,7 +75,7 @@ impl Reason<'_> {
             }
             Reason::NoLongerThere => {
                 "the server had accepted this change and no longer holds it: it was overwritten or deleted on the \
-                 server since, or lost when the server was put back; retry sends it again, discard lets it go"
+                 server since, or lost when the server was put back; retry or resolve sends it again, discard lets it go"
                     .to_owned()
             }
             Reason::DependsOn(edit) => format!("waits for edit {edit}, which needs you"),
