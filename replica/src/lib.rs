@@ -260,10 +260,15 @@ impl Replica {
     }
 
     /// Binds the replica to the home that the server named. False: the replica already belongs to another home, and
-    /// nothing changes.
+    /// nothing changes. A refill of another home that was cut is given up: a person names the replica's own home again.
     pub fn adopt(&self, server: &str, home: &sync::Identity) -> Result<bool, StoreError> {
         let home = sync::stored_home(server, home);
-        store::sync_state::adopt_home(&mut *self.write_connection()?, &home)
+        let connection = &mut *self.write_connection()?;
+        if !store::sync_state::adopt_home(connection, &home)? {
+            return Ok(false);
+        }
+        store::refill::give_up(connection)?;
+        Ok(true)
     }
 
     /// Makes the database follow a home that was filled with the records of its own, lost home. The caller holds the sync lock.

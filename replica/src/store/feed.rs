@@ -342,8 +342,7 @@ impl<'a> Run<'a> {
             false => (start.backfilled || batch.is_at_present(), if start.backfilled { start.position } else { shown }),
         };
         if shows_all {
-            let (whole, ends_backfill) = (!start.reconciling, is_backfill);
-            let passed = lost::Passed { before, position: self.position, whole, ends_backfill };
+            let passed = lost::Passed { before, position: self.position, whole: !start.reconciling };
             self.affects_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
         }
         if batch.is_at_present() && self.editing {

@@ -57,15 +57,15 @@ pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) ->
 }
 
 /// Gives up a refill that has begun and not ended. The replica goes on with its home; nothing of it has changed.
-pub(crate) fn give_up(tx: &Transaction<'_>) -> Result<(), StoreError> {
+pub(crate) fn give_up(connection: &mut Connection) -> Result<(), StoreError> {
     let text =
         "UPDATE _sync SET refill_server = NULL, refill_home_id = NULL, refill_kind = NULL, refill_after_id = NULL,
              phase = CASE WHEN backfilled THEN 'offline' ELSE 'new' END, blocked_by = NULL, reason = NULL
          WHERE refill_server IS NOT NULL";
-    match tx.execute(text, [])? {
+    gate::sync_tx(connection, |tx| match tx.execute(text, [])? {
         0 => Ok(()),
         _ => log(tx, LogLevel::Warning, "The refill of another home is given up; this replica goes on with its home."),
-    }
+    })
 }
 
 /// Notes the last record that the server has taken. The commit does not wait for the disk: what is sent again is known there.

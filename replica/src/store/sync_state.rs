@@ -4,7 +4,7 @@
 use hearth_contract::formats::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{StoreError, gate, refill, rows};
+use super::{StoreError, gate, rows};
 use crate::model::{BlockCause, Phase};
 use crate::store::base;
 use crate::store::edits::missed_events;
@@ -133,8 +133,6 @@ pub(crate) fn adopt_home(connection: &mut Connection, home: &Home) -> Result<boo
         if current.is_some_and(|current| current != home.id) {
             return Ok(false);
         }
-        // A person names the home of this replica again.
-        refill::give_up(tx)?;
         write_home(tx, home)?;
         Ok(true)
     })

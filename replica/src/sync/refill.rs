@@ -21,7 +21,7 @@ use super::runtime::blocking;
 use super::transfer::{TransferEnd, upload};
 use super::wire::{self, HttpRequest};
 use crate::store::file_store::bytes;
-use crate::store::{Connection, StoreError, gate, open, refill};
+use crate::store::{Connection, StoreError, open, refill};
 
 /// Records in one call, at most (contract 7).
 const CALL_RECORDS_MAX: usize = 50;
@@ -86,7 +86,7 @@ pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
 
 /// Gives up the refill that has begun, for another home. The caller holds the sync lock.
 pub fn give_up_refill(db: &Path) -> Result<(), StoreError> {
-    gate::sync_tx(&mut open::read_write(db)?, refill::give_up)
+    refill::give_up(&mut open::read_write(db)?)
 }
 
 /// Fills the empty home of a key, and makes the database a replica of that home. The caller holds the sync lock. `from`: the id

@@ -51,13 +51,9 @@ pub(crate) fn sweep(
             true => listing::gone(tx, kind, deleted.iter().cloned())?,
             false => listing::vanished(tx, kind, as_of)?,
         };
-        // Records that were deleted here as well are no loss. Records that were made here are offered again after a restore.
-        let mut lost: Vec<&str> = Vec::new();
-        for record in vanished.iter().filter(|record| !record.has_last_edit_delete) {
-            if !(restored && was_created_here(tx, kind, &record.id)?) {
-                lost.push(&record.id);
-            }
-        }
+        // Records that were deleted here as well are no loss.
+        let lost: Vec<&str> =
+            vanished.iter().filter(|record| !record.has_last_edit_delete).map(|record| record.id.as_str()).collect();
         let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
         // A server that is restored a second time can also lose records that were read since the start.
         let of = match before {
@@ -111,13 +107,6 @@ fn delete(
     }
     // The last version stays until the end of the reconcile: edits that a restored server lost may be offered again then.
     rows::delete_row(tx, kind, id)
-}
-
-/// True when a confirmed edit of this replica made the record.
-fn was_created_here(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edit_history WHERE record_id = ?2 AND kind = ?1 AND method = 'create'
-                    AND outcome IN ('confirmed', 'merged'))";
-    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0))?)
 }
 
 /// True when so many listed deletions of `of` records need a person's agreement.

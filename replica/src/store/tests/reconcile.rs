@@ -553,24 +553,3 @@ fn conflict_is_rechecked_after_reconcile() {
     scene.finishes();
     assert_eq!((scene.states(), scene.plan()), (vec![EditState::Waiting], vec![1]));
 }
-
-/// A home that lost everything after a restore with an unknown fork. Its records were made here and are offered again, so nothing is
-/// deleted, and no person is asked about deletions.
-#[test]
-fn guard_ignores_records_that_are_offered_again() {
-    let mut scene = Scene::new();
-    scene.is_at_present(0);
-    for n in 1..=60 {
-        scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{}', 'Room')", room_id(n)));
-        let key = scene.send(n).key;
-        scene.answer(n, WriteOutcome::Sent { rev: Some(n) });
-        scene.hear(vec![with_key(event(n, "created", "room", &room_id(n), json!({ "name": "Room" })), &key)]);
-    }
-    assert_eq!(scene.outcomes().len(), 60);
-    scene.recovers(&restored(None));
-    assert_eq!(scene.sweeps(Kind::Room, &[], 1), SweepOutcome::Done);
-    scene.is_at_present(1);
-    scene.finishes();
-    let offered = "SELECT count(*), (SELECT count(*) FROM edits WHERE reason_code = 'lost_by_server') FROM rooms";
-    assert_eq!(scene.row(offered), json!([60, 60]));
-}

@@ -56,9 +56,6 @@ pub(in crate::store) struct Passed {
     /// True when the rows show every event up to `before`. False in a reconcile: then only edits with a position in
     /// the part are compared.
     pub whole: bool,
-    /// True when the part ends a backfill. A backfill does not show records that were created and deleted during the backfill
-    /// (contract 9.2).
-    pub ends_backfill: bool,
 }
 
 /// Finds accepted edits whose position the feed has passed without showing the edits. The feed leaves no event
@@ -73,20 +70,36 @@ pub(in crate::store) fn notice(
 ) -> Result<bool, StoreError> {
     let text = "SELECT e.id, kind, record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
          WHERE s.acked_rev <= ?1 AND (?2 OR s.acked_rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
-    let mut missing = Vec::new();
+    let (mut missing, mut is_restored) = (Vec::new(), false);
     for edit in candidates(tx, text, (passed.position, passed.whole, passed.before))? {
-        if !seen.contains(&edit.edit) && !is_shown(tx, &edit, passed, events)? {
+        if seen.contains(&edit.edit) {
+            continue;
+        }
+        let trace = trace(tx, &edit, passed, events)?;
+        is_restored |= trace == Trace::Discarded;
+        if trace != Trace::Shown {
             missing.push(edit);
         }
     }
     let is_any = !missing.is_empty();
-    let reason = if passed.ends_backfill { Reason::NoLongerThere } else { Reason::LostWithHistory };
+    let reason = if is_restored { Reason::LostWithHistory } else { Reason::NoLongerThere };
     offer_missing(tx, missing, &reason, now)?;
     Ok(is_any)
 }
 
-/// True when the feed has shown an accepted edit, or a newer version of its record.
-fn is_shown(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -> Result<bool, StoreError> {
+/// What a part of the feed shows about an accepted edit.
+#[derive(PartialEq)]
+enum Trace {
+    /// The feed shows the edit, or a newer version of its record.
+    Shown,
+    /// The feed has passed the position of the edit and does not show the edit: the server was restored.
+    Discarded,
+    /// The feed had passed the position before. A late answer may also belong to a record that was created and deleted during a
+    /// backfill, which does not show it (contract 9.2).
+    NoLongerShown,
+}
+
+fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -> Result<Trace, StoreError> {
     let (rev, is_delete): (i64, bool) = tx.query_row(
         "SELECT s.acked_rev, e.method = 'delete' FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
         [edit.edit],
@@ -96,14 +109,16 @@ fn is_shown(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]
     if is_delete {
         // A record that was never shown here, or is known to be deleted, has no delete event to come.
         let is_there = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)";
-        return Ok(!tx.query_row(is_there, (edit.kind.as_str(), &edit.record), |row| row.get::<_, bool>(0))?);
+        let is_there = tx.query_row(is_there, (edit.kind.as_str(), &edit.record), |row| row.get(0))?;
+        return Ok(if is_there { Trace::Discarded } else { Trace::Shown });
     }
     if rev <= passed.before {
-        return Ok(base::newest_rev(tx, edit.kind, &edit.record)? >= Some(rev));
+        let is_newer = base::newest_rev(tx, edit.kind, &edit.record)? >= Some(rev);
+        return Ok(if is_newer { Trace::Shown } else { Trace::NoLongerShown });
     }
     match events.iter().find(|event| event.id == rev && event.resource_id.to_string() == edit.record) {
-        Some(event) => is_shown_by(tx, edit, event),
-        None => Ok(false),
+        Some(event) if is_shown_by(tx, edit, event)? => Ok(Trace::Shown),
+        _ => Ok(Trace::Discarded),
     }
 }
 

@@ -40,16 +40,24 @@ fn edit_passed_by_tail_is_offered_at_the_end() {
 
 #[test]
 fn edit_overwritten_in_backfill_is_not_lost() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.send(1);
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
-    // Another client deletes the record, and a client that has never seen it gets neither event (contract 9.2).
-    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    scene.is_at_present(21);
-    assert_eq!(scene.states(), [EditState::Conflict]);
-    assert!(scene.one("SELECT reason FROM edits").contains("deleted on the server since, or lost"));
+    for is_answered_late in [false, true] {
+        let mut scene = Scene::new();
+        scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+        scene.send(1);
+        scene.hear(vec![task(5, "Paint", "low")]);
+        if !is_answered_late {
+            scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+        }
+        // Another client deletes the record, and a client that has never seen it gets neither event (contract 9.2).
+        scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
+        scene.is_at_present(21);
+        if is_answered_late {
+            scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+            scene.hear(vec![event(22, "updated", "document", HOME, json!({ "title": "Deed" }))]);
+        }
+        assert_eq!(scene.states(), [EditState::Conflict]);
+        assert!(scene.one("SELECT reason FROM edits").contains("deleted on the server since, or lost"));
+    }
 }
 
 #[test]
