@@ -10,8 +10,7 @@ fn profile(id: i64, zone: &str) -> Event {
 
 /// A scene with a task of a series and a profile.
 fn scene() -> Scene {
-    let scene = Scene::with(vec![profile(4, "Europe/Berlin"), monthly(5, "open")]);
-    scene
+    Scene::with(vec![profile(4, "Europe/Berlin"), monthly(5, "open")])
 }
 
 impl Scene {
