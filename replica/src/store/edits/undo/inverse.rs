@@ -212,7 +212,9 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
 pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestamp) -> Result<Decided, EditError> {
     let PendingEdit { id, name, kind, record, .. } = found;
     let Some(stored) = rows::load_row(tx, *kind, record)? else {
-        return Err(refused(format!("{name} is deleted here by a later change: discard edit {id}")));
+        return Err(refused(format!(
+            "{name} is no longer on this device, so it cannot be made anew: discard edit {id}"
+        )));
     };
     let there = base::with_acked(tx, *kind, record)?.map(|known| known.fields).unwrap_or_default();
     let (fields, without) = restorable_fields(tx, *kind, &stored.fields, &there)?;
