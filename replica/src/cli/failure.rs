@@ -192,11 +192,6 @@ impl From<RefillError> for Failure {
             RefillError::Store(error) => error.into(),
             RefillError::NotEmpty(_) => Failure::new(Exit::NeedsYou, why)
                 .hint("hearth-server team create NAME for an empty home, then key create --team NAME"),
-            RefillError::AnotherHome(server) => {
-                let give_up =
-                    "to give that up: hearth-replica init --server URL, with a key of this replica's own home";
-                Failure::new(Exit::Failure, why).hint(format!("hearth-replica restore-to --server {server}; {give_up}"))
-            }
             RefillError::Refused(_) => {
                 Failure::new(Exit::NeedsYou, why).hint("the same command goes on; update hearth-server if it is older")
             }

@@ -7,7 +7,7 @@ use clap::Args;
 use hearth_contract::key::parse_key;
 use hearth_replica::doctor::{Severity, check_encryption, check_scopes, key_file_warning};
 use hearth_replica::profile::{self, Profile};
-use hearth_replica::sync::{self, ClientError, Identity, fetch_identity, machine_name};
+use hearth_replica::sync::{self, ClientError, Identity, fetch_identity, machine_name, plan_refill};
 use hearth_replica::{Phase, Replica, database_exists};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -125,7 +125,17 @@ impl Init {
         })?;
 
         let replica = existing.map_or_else(|| context.open_or_create(), Ok)?;
-        if !replica.adopt(server, &identity)? {
+        // A refill that runs now must not be given up under its process.
+        let lock =
+            match plan_refill(&profile.db)?.server {
+                None => None,
+                Some(_) => Some(lock_holder::try_lock(&profile.db)?.ok_or_else(|| {
+                    lock_holder::lock_conflict(&profile.db, &lock_holder::stop_advice(&context.profile))
+                })?),
+            };
+        let is_adopted = replica.adopt(server, &identity)?;
+        drop(lock);
+        if !is_adopted {
             self.take_over(context, server, &identity, &profile, &replica)?;
         }
         profile.server = Some(server.to_owned());

@@ -9,8 +9,7 @@ use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_replica::profile::Profile;
 use hearth_replica::sync::{
-    self, Identity, RefillError, RefillReport, SyncConfig, SyncLock, Until, fetch_identity, give_up_refill,
-    plan_refill, refill_home,
+    self, Identity, RefillError, RefillReport, SyncConfig, SyncLock, Until, fetch_identity, plan_refill, refill_home,
 };
 use hearth_replica::{Phase, log};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,7 +22,7 @@ use super::init::Init;
 use super::sync::sync_in_process;
 use super::{duration, lock_holder, output, runtime, signals, sync_goal, text};
 
-/// The length of one refill.
+/// How long one command sends records. The same command goes on after it.
 const REFILL_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// Arguments of `restore-to`.
@@ -58,14 +57,16 @@ impl RestoreTo {
         };
         let server = self.server.trim_end_matches('/').to_owned();
         let mut plan = plan_refill(db)?;
-        // The server of a refill that was cut may be gone for good.
-        let given_up = plan.server.take_if(|begun| *begun != server);
         // After the last record, the profile names the filled home, and nothing of its feed is read.
         let is_unread = matches!(status.phase, Phase::New | Phase::Backfilling);
-        let has_begun = plan.server.is_some() || is_unread && context.profile.server.as_ref() == Some(&server);
+        let has_begun =
+            plan.server.as_ref() == Some(&server) || is_unread && context.profile.server.as_ref() == Some(&server);
         let key = self.key(context, &server, has_begun)?;
         let asked = async { Ok(fetch_identity(&server, &key).await?) };
         let identity: Identity = runtime::block_on(asked)?;
+        // The home of a refill that was cut may be gone for good.
+        let is_another = plan.home_id.as_ref().is_some_and(|begun| *begun != identity.home_id);
+        let given_up = plan.server.take_if(|_| is_another);
         if is_unread && identity.home_id == from && identity.refilled_from.is_some() {
             // An earlier run has filled the home, and was cut off before its first sync ended.
             let lock = take_lock(context)?;
@@ -80,9 +81,6 @@ impl RestoreTo {
             return Ok(());
         }
         let lock = take_lock(context)?;
-        if given_up.is_some() {
-            give_up_refill(db)?;
-        }
         // The key is kept before the home is bound to it: after a cut, only this key may go on.
         let profile = save_profile(context, Some(server.clone()), Some(key.clone()))?;
         let bar = progress_bar(plan.records);
@@ -146,8 +144,9 @@ impl RestoreTo {
         }
         let home = text::one_line(&identity.home_name);
         let records = text::count(i64::try_from(records).unwrap_or(i64::MAX), "record");
-        let instead =
-            instead.map_or_else(String::new, |other| format!(", and give up the home on {other} that has a part"));
+        let given_up =
+            |other| format!(", and give up the home on {}, which has some of them", sync::redact_address(other));
+        let instead = instead.map_or_else(String::new, given_up);
         if !io::stdin().is_terminal() {
             let text =
                 format!("nothing was sent: to send {records} to the home {home}{instead} is a question for a terminal");

@@ -11,7 +11,7 @@ pub const REBUILD_COMMAND: &str = "hearth-replica rebuild";
 
 /// The remedy when the records of the replica are on their way to an empty home.
 pub const REFILL_ADVICE: &str = "hearth-replica restore-to with the same --server; it goes on where it was. To \
-     give it up: hearth-replica init --server URL, with a key of this replica's own home";
+     give it up: restore-to with another empty home, or hearth-replica init --server URL with a key of this replica's own home";
 
 /// The remedy when the server answers for another home than the replica's.
 pub const OTHER_HOME_ADVICE: &str = "hearth-replica init with another --profile or --db, for the other home; if it \

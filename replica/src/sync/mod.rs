@@ -56,7 +56,7 @@ pub use engine::{Command, DriverEvent, Engine, Moment, RandomBits, StepOutput};
 pub(crate) use engine::{stored_home, write_failure_text};
 pub use error::SyncError;
 pub use listings::fetch_listings;
-pub use refill::{RefillError, RefillPlan, RefillReport, give_up_refill, plan_refill, refill_home};
+pub use refill::{RefillError, RefillPlan, RefillReport, plan_refill, refill_home};
 pub(crate) use runtime::wall_clock;
 pub use sse_decoder::SseDecoder;
 pub use transfer::fetch_files;

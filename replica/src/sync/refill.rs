@@ -51,9 +51,6 @@ pub enum RefillError {
     /// The home of the key has records, or had some; with the server's sentence.
     #[error("{0}")]
     NotEmpty(String),
-    /// This replica already fills a home of another server.
-    #[error("this replica already sends its records to another home, on {0}")]
-    AnotherHome(String),
     /// The server refuses records: one sentence for each, at most [`NAMED_MAX`].
     #[error("the server refuses {}", .0.join("; "))]
     Refused(Vec<String>),
@@ -75,22 +72,19 @@ pub struct RefillPlan {
     pub records: usize,
     /// The address of the server whose home is being filled. None: no refill has begun.
     pub server: Option<String>,
+    /// The id of the home that is being filled. None: no refill has begun.
+    pub home_id: Option<String>,
 }
 
 /// Looks what a refill of this database would send.
 pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
     let connection = open::read_write(db)?;
-    let server = refill::load(&connection)?.map(|refill| refill.server);
-    Ok(RefillPlan { records: refill::count(&connection)?, server })
-}
-
-/// Gives up the refill that has begun, for another home. The caller holds the sync lock.
-pub fn give_up_refill(db: &Path) -> Result<(), StoreError> {
-    refill::give_up(&mut open::read_write(db)?)
+    let (server, home_id) = refill::load(&connection)?.map(|refill| (refill.server, refill.home_id)).unzip();
+    Ok(RefillPlan { records: refill::count(&connection)?, server, home_id })
 }
 
 /// Fills the empty home of a key, and makes the database a replica of that home. The caller holds the sync lock. `from`: the id
-/// of the lost home. `sent`: gets the number of records that the home has so far.
+/// of the lost home. A refill of another home that was cut is given up as soon as the server has taken this one. `sent`: gets the number of records that the home has so far.
 pub async fn refill_home(
     db: &Path,
     server: &str,
@@ -104,12 +98,13 @@ pub async fn refill_home(
     let connection = Arc::new(Mutex::new(blocking(move || open::read_write(&path)).await?));
     let sender = Sender { client, db: db.to_owned(), connection };
     let begun = sender.read(refill::load).await?;
-    if let Some(other) = begun.as_ref().filter(|begun| begun.home_id != home.home_id) {
-        return Err(RefillError::AnotherHome(other.server.clone()));
-    }
+    let goes_on = begun.as_ref().is_some_and(|begun| begun.home_id == home.home_id);
     let is_ended = sender.begin(from).await?;
-    if is_ended && begun.is_none() {
+    if is_ended && !goes_on {
         return Err(RefillError::NotEmpty("this home is not empty: it was refilled before".to_owned()));
+    }
+    if !goes_on {
+        sender.write(refill::give_up).await?;
     }
     let (address, home_id) = (server.to_owned(), home.home_id.clone());
     sender.write(move |connection| refill::begin(connection, &address, &home_id)).await?;

@@ -77,6 +77,10 @@ pub(super) fn is_lost(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
 /// Makes the record of an update again that a restored server lost. The present history has not used the id, so the record
 /// keeps it, and so do the edits that other devices send again. If the server has used the id after all, it says so.
 pub(super) fn make_again(tx: &Transaction<'_>, mut found: PendingEdit) -> Result<DecisionOutcome, EditError> {
+    if let Some((first, true)) = first_before(tx, &found)? {
+        let sentence = format!("{}: edit {first} comes before this one; retry or discard that first", found.name);
+        return Err(refused(sentence));
+    }
     let version = base::load(tx, found.kind, &found.record)?.and_then(base::StoredImage::version);
     let mut fields = version.map(|stored| stored.fields).unwrap_or_default();
     fields.extend(found.patch);
@@ -168,6 +172,12 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
         return Err(refused(format!("{} is to be deleted; there are no values to change", found.name)));
     }
     if found.state == EditState::Conflict && compare(tx, &found)?.merge == MergeResult::DeletedThere {
+        if is_lost(tx, edit)? {
+            let name = &found.name;
+            return Err(refused(format!(
+                "{name}: the server lacks this record; retry makes it there again, then change it"
+            )));
+        }
         return Err(refused(deleted_there_sentence(&found)));
     }
     set_fields(tx, &mut found, fields, now)?;

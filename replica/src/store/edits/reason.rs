@@ -69,7 +69,7 @@ impl Reason<'_> {
                     .to_owned()
             }
             Reason::RecordLost => {
-                "the server was put back to an older copy, which lacks this record; retry makes it there again, discard \
+                "the server was put back to an older copy, which lacks this record; retry or resolve makes it there again, discard \
                  lets the change go"
                     .to_owned()
             }

@@ -242,7 +242,7 @@ pub(crate) fn keep_loser(
     Ok(number)
 }
 
-/// Handles a record with edits that the server no longer has, for `reason`. When the last edit deletes the record too, the edits
+/// Handles a record that the server no longer has, and that has edits here. When the last edit deletes the record too, the edits
 /// end. Otherwise the edits wait for a person, and the row stays. `rev`: the record was deleted at this position or
 /// before. The edits end at this position at the latest, so a later restore can tell whether the server lost the
 /// delete.
@@ -279,7 +279,7 @@ pub(crate) fn record_is_deleted(
             move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
         } else if *state != EditState::Sent {
             need_person(tx, *edit, reason.clone())?;
-            // A deleted id is never used again (contract 6.1), so a request cannot take effect later.
+            // The record is gone, so the request has nothing to change.
             outbox::give_up_unanswered(tx, *edit)?;
             let name = names::of_edit(tx, *edit)?;
             let why = reason.sentence();

@@ -88,8 +88,8 @@ pub(crate) fn sweep(
     })
 }
 
-/// Deletes a record that the list did not show. `restored`: a record of unknown revision is of the discarded history, and its id
-/// was probably never used in the present one.
+/// Deletes a record that the list did not show. `restored`: a record of unknown revision was probably lost with the discarded
+/// history. If somebody has deleted it instead, the server refuses its id later.
 fn delete(
     tx: &Transaction<'_>,
     kind: Kind,

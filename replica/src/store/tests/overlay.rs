@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{HOME, ROOM, Scene, TASK, at, deleted, event, greeting, no_answer, task, with_key};
-use crate::model::WriteOutcome;
-use crate::model::{EditOutcome, EditState, Origin};
-use crate::store::{edits, gate, open, status, sync_state};
+use crate::model::{EditOutcome, EditState, FeedBatch, Origin, WriteOutcome};
+use crate::store::{StoreError, edits, feed, gate, open, status, sync_state};
 
 #[test]
 fn update_queues_changes_over_base() {
@@ -285,4 +284,17 @@ fn write_knows_its_edit_numbers() {
     assert_eq!((gate::last_edit_ids(&scene.db).unwrap(), gate::last_edit_ids(&other).unwrap()), (vec![2], vec![3]));
     edits::update(&mut scene.db, Origin::Tui, kind, &id, &room("Hall")).unwrap();
     assert!(gate::last_edit_ids(&scene.db).unwrap().is_empty(), "what changed nothing made nothing");
+}
+
+/// Another program has put an older copy into the database between two batches. The second one must change nothing.
+#[test]
+fn batch_after_another_checkpoint_is_not_applied() {
+    let mut scene = Scene::with_task_at_present();
+    let after = feed::checkpoint(&scene.db).unwrap();
+    scene.hear(vec![task(6, "Sweep", "low")]);
+    let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) };
+    let batch = FeedBatch { events: vec![task(9, "Mop", "low")], ..FeedBatch::default() };
+    let applied = feed::apply(&mut scene.db, &batch, Some(after), &proof);
+    assert!(matches!(applied, Err(StoreError::ContentReplaced)), "{applied:?}");
+    assert_eq!(scene.row("SELECT title, (SELECT position FROM _sync) FROM tasks"), json!(["Sweep", 6]));
 }

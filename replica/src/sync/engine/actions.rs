@@ -61,7 +61,9 @@ impl Engine {
             }
             Action::StartReconcile(cause) => {
                 tracing::info!(why = cause.why(), "comparing with the server");
-                return Ok(vec![Event::Reconcile(ReconcileInput::Begun(self.write(|c| reconcile::begin(c, &cause))?))]);
+                let begun = self.write(|c| reconcile::begin(c, &cause))?;
+                self.note_checkpoint()?;
+                return Ok(vec![Event::Reconcile(ReconcileInput::Begun(begun))]);
             }
             Action::SaveResponse { query, found, next_step } => {
                 self.save_response(QueryResponse { query, found, next_step })?;
@@ -81,7 +83,10 @@ impl Engine {
             }
             Action::AskPerson(question) => self.write(|c| reconcile::ask_person(c, &question))?,
             Action::ClearReconcileRequest { accepted } => self.write(|c| reconcile::note_request(c, accepted))?,
-            Action::FinishReconcile => self.write(|c| reconcile::finish(c, now.wall))?,
+            Action::FinishReconcile => {
+                self.write(|c| reconcile::finish(c, now.wall))?;
+                self.note_checkpoint()?;
+            }
         }
         Ok(Vec::new())
     }
@@ -106,6 +111,7 @@ impl Engine {
     ) -> Result<Vec<Event>, StoreError> {
         let after = self.checkpoint;
         let applied = self.write(|c| feed::apply(c, &batch, after, proof))?;
+        self.note_checkpoint()?;
         self.phase_log.transport(transport);
         self.log_phase(phase, proof.reason.as_deref(), batch.head())?;
         if applied.has_id_gap {

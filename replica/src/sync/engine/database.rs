@@ -20,9 +20,18 @@ impl Engine {
             self.restore_schema()?;
         }
         let value = self.retry_busy(work)?;
-        self.checkpoint = Some(self.retry_busy(|c| feed::checkpoint(c))?);
+        if self.checkpoint.is_none() {
+            self.note_checkpoint()?;
+        }
         self.output.has_written = true;
         Ok(value)
+    }
+
+    /// Notes the checkpoint after a write that may have moved it. After any other write another checkpoint stays a sign that another
+    /// program has replaced the content.
+    pub(super) fn note_checkpoint(&mut self) -> Result<(), StoreError> {
+        self.checkpoint = Some(self.retry_busy(|c| feed::checkpoint(c))?);
+        Ok(())
     }
 
     /// True when the database goes on from another event than the one that this sync applied last: another program has put an

@@ -35,7 +35,10 @@ pub(super) fn give_back(
         tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
     }
     for Lost { edit, kind, record } in sent.iter().chain(settled) {
-        need_person(tx, *edit, reason.clone())?;
+        // Without a restore, a missing record was deleted.
+        let is_deleted =
+            *reason == Reason::NoLongerThere && base::load(tx, *kind, record)?.is_some_and(|it| it.deleted);
+        need_person(tx, *edit, if is_deleted { Reason::DeletedThere } else { reason.clone() })?;
         let method: Method =
             tx.query_row("UPDATE edits SET problem = NULL WHERE id = ?1 RETURNING method", [edit], |row| row.get(0))?;
         if method == Method::Create {
