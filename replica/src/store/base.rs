@@ -50,7 +50,7 @@ fn save_version(
     kind: Kind,
     id: &str,
     stored: &rows::StoredRecord,
-    whatever_is_known: bool,
+    replaces_newer: bool,
 ) -> Result<bool, StoreError> {
     let text = "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -67,7 +67,7 @@ fn save_version(
         &stored.updated_at,
         &stored.updated_by,
         &stored.extra,
-        whatever_is_known,
+        replaces_newer,
     ))?;
     Ok(saved > 0)
 }

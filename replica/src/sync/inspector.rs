@@ -2,6 +2,7 @@
 //! supervisor rebuilds.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
@@ -86,10 +87,12 @@ impl Drop for Inspector {
 
 /// Looks through the whole database at `next_round`, and then once a day.
 async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncError {
-    let main = MainFile::open(&db);
+    let main = MainFile::open(&db).map(Arc::new);
     let mut older_copies = 0;
     loop {
-        let is_older = main.as_ref().is_some_and(|main| marks::is_older_copy(&db, main));
+        let (path, file) = (db.clone(), main.clone());
+        let look = move || file.is_some_and(|main| marks::is_older_copy(&path, &main));
+        let is_older = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         older_copies = if is_older { older_copies + 1 } else { 0 };
         if older_copies == OLDER_COPY_LOOKS {
             return SyncError::Store(StoreError::NotOfItsLog(db));

@@ -84,7 +84,8 @@ pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
 }
 
 /// Fills the empty home of a key, and makes the database a replica of that home. The caller holds the sync lock. `from`: the id
-/// of the lost home. A refill of another home that was cut is given up as soon as the server has taken this one. `sent`: gets the number of records that the home has so far.
+/// of the lost home. `sent`: gets the number of records that the home has so far. A cut refill of another home is given up as soon as
+/// the server has begun this one.
 pub async fn refill_home(
     db: &Path,
     server: &str,

@@ -83,10 +83,10 @@ fn check_open_edit(ledger: &mut Ledger, view: &View<'_>, edit: &OpenEdit) -> Res
     }
     let is_lost_by_server = edit.reason.as_deref().is_some_and(|why| why.contains("was put back to an older copy"));
     if is_lost_by_server && !model.was_restored() {
-        return Err(format!("edit {id} is said to be lost, but the server was never restored"));
+        return Err(format!("edit {id} counts as lost, but the server was never restored"));
     }
     if edit.state == "sent" && !was_applied(model, &ledger.without_later_edits(*id, &seen)) {
-        return Err(format!("edit {id} is said to be sent, but the server never had the edit"));
+        return Err(format!("edit {id} counts as sent, but the server never had the edit"));
     }
     Ok(())
 }
@@ -111,7 +111,7 @@ fn check_outcome(
     match outcome.as_str() {
         "confirmed" if !was_deleted_in_discarded_history && !was_applied(model, &effect) => {
             let patch = Value::Object(patch.clone());
-            return Err(format!("edit {id} is said to be confirmed, but the server never had the edit: {patch}"));
+            return Err(format!("edit {id} counts as confirmed, but the server never had the edit: {patch}"));
         }
         "confirmed" if rev.is_some_and(|rev| rev > state.position && !view.shows(record, rev)) => {
             return Err(format!("edit {id} is settled at {}, before the feed has passed {rev:?}", state.position));
@@ -120,11 +120,11 @@ fn check_outcome(
             return Err(format!("edit {id} is {outcome}, but no person has decided that"));
         }
         "merged" if !changed_nothing(reason.as_deref()) && !was_applied(model, &effect) => {
-            return Err(format!("edit {id} is said to be merged, but the server never had the values: {reason:?}"));
+            return Err(format!("edit {id} counts as merged, but the server never had the values: {reason:?}"));
         }
         "superseded" if is_next_task(reason.as_deref()) => check_next_task(view, edit)?,
         "superseded" if !was_superseded(ledger, model, *id, &effect) => {
-            return Err(format!("edit {id} is said to be superseded, but nothing superseded the edit: {reason:?}"));
+            return Err(format!("edit {id} counts as superseded, but nothing superseded the edit: {reason:?}"));
         }
         _ => {}
     }

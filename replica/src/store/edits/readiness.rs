@@ -88,7 +88,7 @@ pub(super) enum Readiness {
     Send,
     /// The edit may be coalesced with an earlier edit of its record.
     Join,
-    /// The edit waits for an earlier edit or for the feed. So does an accepted edit whose position is not known.
+    /// The edit waits for an earlier edit or for the feed. An accepted edit waits too, until the feed shows it or a reconcile ends.
     Wait,
 }
 
@@ -139,19 +139,19 @@ pub(super) fn readiness<E>(
 /// True when the feed must show more of the record before a new request is made.
 fn waits_for_feed<E>(edit: &Facts, in_step: bool, server: impl FnOnce() -> Result<ServerRev, E>) -> Result<bool, E> {
     let is_given_up = edit.request == RequestState::GivenUp;
-    let refused = if is_given_up { edit.precondition } else { Precondition::None };
+    let refused_precondition = if is_given_up { edit.precondition } else { Precondition::None };
     // The feed may still show the event of the edit, by the key that a new request would replace.
-    if is_given_up && refused == Precondition::None && !in_step {
+    if is_given_up && refused_precondition == Precondition::None && !in_step {
         return Ok(true);
     }
     // Others may have changed a record that is not known here. Without a revision to insist on, the request would be
     // rejected, or its effect would be unknown if the response is lost.
     let needs_rev = !in_step && edit.method != Method::Create;
-    if !needs_rev && refused == Precondition::None {
+    if !needs_rev && refused_precondition == Precondition::None {
         return Ok(false);
     }
     let server = server()?;
-    let is_as_refused = match refused {
+    let is_as_refused = match refused_precondition {
         Precondition::Absent => server == ServerRev::NoRecord,
         Precondition::Rev(rev) => server == ServerRev::At(Some(rev)),
         Precondition::None => false,

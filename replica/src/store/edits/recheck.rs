@@ -33,8 +33,8 @@ pub(crate) fn recheck_record(
     let mut goes_on = false;
     for (edit, state, code, maybe_applied) in edits {
         let Some(found) = pending::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
-        // Other edits may have been applied, or were lost by the server, or can never be applied.
-        let is_free =
+        // Only these conflicts end by themselves. All other edits may have been applied, were lost, or can never be applied.
+        let may_be_released =
             matches!(code, Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides | ReasonCode::DeletedThere));
         // A restore may bring a deleted record back.
         let maybe_applied = maybe_applied && code == Some(ReasonCode::DeletedThere);
@@ -42,7 +42,7 @@ pub(crate) fn recheck_record(
         match compared.next_step(found.method, maybe_applied, ConflictPolicy::Ask) {
             NextStep::End(ending) => {
                 // An edit that may have been applied may have brought these values itself.
-                if is_free && !maybe_applied {
+                if may_be_released && !maybe_applied {
                     already_applied::record_fields(tx, edit, kind, &compared)?;
                 }
                 let rev = compared.known.and_then(|known| known.rev);
@@ -50,7 +50,7 @@ pub(crate) fn recheck_record(
                 goes_on = true;
                 continue;
             }
-            _ if !is_free => {}
+            _ if !may_be_released => {}
             NextStep::Send => {
                 decide::requeue(tx, &found)?;
                 log(

@@ -26,8 +26,8 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
     offer_or_confirm(tx, accepted, &reason, now)
 }
 
-/// Accepted edits that the feed does not show at their positions: the positions are forgotten. In a reconcile, its end compares the
-/// edits. Otherwise they are compared now.
+/// Forgets the positions of accepted edits that the feed does not show there. Without a running reconcile, compares the edits with the
+/// records now; otherwise the end of the reconcile does.
 pub(super) fn offer_missing(
     tx: &Transaction<'_>,
     missing: Vec<Lost>,

@@ -58,9 +58,9 @@ pub(in crate::store) struct Passed {
     pub whole: bool,
 }
 
-/// Finds accepted edits whose position the feed has passed without showing the edits. The feed leaves no event
-/// out after a valid cursor (contract 9.3), so the server was restored to a state between the cursor and the edit. `seen`: edits
-/// that the feed has shown. True when there was one.
+/// Looks for accepted edits whose position the feed has passed without showing the edits, and lets [`offer_missing`] settle them.
+/// The feed leaves no event out after a valid cursor (contract 9.3). `seen`: edits that the feed has shown. True when there was such
+/// an edit.
 pub(in crate::store) fn notice(
     tx: &Transaction<'_>,
     passed: &Passed,
