@@ -148,12 +148,13 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lo
 
 /// Marks the confirmed edits of which the records show no value: later changes overwrote them before the reconcile, so they are not
 /// lost.
-/// The mark lasts until the end of the reconcile. `at`: `1`, or the SQL condition on the position of the edits that count. Correct only
-/// while the rows hold one whole history.
-pub(super) fn note_overwritten(tx: &Transaction<'_>, at: &str) -> Result<(), StoreError> {
+/// The mark lasts until the end of the reconcile. `is_fork_known`: only edits at an unknown position are compared
+/// at that end. Correct only while the rows hold one whole history.
+pub(super) fn note_overwritten(tx: &Transaction<'_>, is_fork_known: bool) -> Result<(), StoreError> {
+    let condition = if is_fork_known { "rev IS NULL" } else { "1" };
     let mut statement = tx.prepare_cached(&format!(
         "SELECT id, kind, record_id, method, patch FROM edit_history
-         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {at}"
+         WHERE outcome IN ('confirmed', 'merged') AND method <> 'delete' AND {condition}"
     ))?;
     let mut found = statement.query([])?;
     let mut overwritten = Vec::new();

@@ -14,7 +14,7 @@ use crate::store::{StoreError, base};
 pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
     if whole {
         // Edits that the records did not show before the restore were overwritten. The restore did not lose them.
-        compare::note_overwritten(tx, if fork.is_none() { "1" } else { "rev IS NULL" })?;
+        compare::note_overwritten(tx, fork.is_some())?;
     }
     if fork.is_none() {
         forget_positions(tx)?;
@@ -29,7 +29,7 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
 /// Called before all records are read again: marks the confirmed edits that were overwritten, because overwritten
 /// edits are not lost edits. Correct only while the rows hold one whole history.
 pub(crate) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    compare::note_overwritten(tx, "1")
+    compare::note_overwritten(tx, false)
 }
 
 /// Forgets the positions of all confirmed edits: each may belong to the discarded history, so each is compared at the end of the
