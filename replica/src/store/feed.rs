@@ -272,7 +272,7 @@ impl<'a> Run<'a> {
         let mut compare = None;
         if batch.is_at_present() {
             self.position = self.position.max(batch.head().unwrap_or(0));
-            compare = backfill::finish(tx, self.position, batch.cursor.as_deref(), self.now)?;
+            compare = backfill::cause_to_reconcile(tx, self.position, batch.cursor.as_deref())?;
         }
         // Edits are measured against the new position.
         let shown = if self.start.reconciling { self.start.position } else { self.position };

@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::model::{BlockCause, LogLevel, Phase};
 use crate::store::edits::outbox;
 use crate::store::reconcile::{self, lost};
-use crate::store::salvage::forget_server;
 use crate::store::sync_state::{Home, write_home};
 use crate::store::{StoreError, base, gate, log, rows};
 
@@ -132,7 +131,6 @@ pub(crate) fn take_over(connection: &mut Connection, home: &Home) -> Result<(), 
             lost::note_overwritten(tx)?;
         }
         release_requests(tx)?;
-        forget_server(tx)?;
         write_home(tx, home)?;
         reconcile::compare_with_unknown_history(tx)?;
         log(
@@ -148,8 +146,7 @@ pub(crate) fn take_over(connection: &mut Connection, home: &Home) -> Result<(), 
 pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
         release_requests(tx)?;
-        forget_server(tx)?;
-        tx.execute("UPDATE _sync SET blocked_by = NULL", [])?;
+        reconcile::forget_server(tx)?;
         write_home(tx, home)?;
         tx.execute(
             "UPDATE _sync SET refill_server = NULL, refill_home_id = NULL, refill_kind = NULL, refill_after_id = NULL",

@@ -3,7 +3,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::model::{LogLevel, Reconcile, ReconcileCause, ReconcileScope};
+use crate::model::{BlockCause, LogLevel, Reconcile, ReconcileCause, ReconcileScope};
 use crate::store::edits::missed_events;
 use crate::store::reconcile::progress::load;
 use crate::store::reconcile::{listing, lost};
@@ -18,6 +18,27 @@ const UNKNOWN_REVS_MAX: i64 = 100;
 /// nothing to compare: the feed was not read yet, or a person asks during the first backfill.
 pub(crate) fn begin(connection: &mut Connection, cause: &ReconcileCause) -> Result<Option<Reconcile>, StoreError> {
     gate::sync_tx(connection, |tx| begin_in(tx, cause, false))
+}
+
+/// Begins a reconcile that fetches all records again, because a person does not trust the rows: no revision is known afterwards,
+/// so every version of the server is newer. A server that does not know the cursor may have any history.
+pub(in crate::store) fn begin_anew(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
+    if tx.query_row(is_whole, [], |row| row.get(0))? {
+        lost::note_overwritten(tx)?;
+    }
+    base::forget_revs(tx, 0)?;
+    let knows_cursor = "SELECT blocked_by IS NOT ?1 FROM _sync";
+    if tx.query_row(knows_cursor, [BlockCause::UnknownCursor], |row| row.get(0))? {
+        begin_in(tx, &ReconcileCause::Asked { accepted: false }, false)?;
+    } else {
+        compare_with_unknown_history(tx)?;
+    }
+    tx.execute(
+        "UPDATE _sync SET phase = 'new', blocked_by = NULL, reason = NULL, current_at = NULL, verified_at = NULL",
+        [],
+    )?;
+    Ok(())
 }
 
 /// `ends_backfill`: true when the reconcile completes a backfill that has reached the head.
@@ -41,16 +62,10 @@ fn begin_in(
     if !matches!(cause, ReconcileCause::Asked { .. }) {
         missed_events::mark_events_missed(tx)?;
     }
-    let rereads = !backfilled && has_unknown_revs(tx)?;
-    let mut since = match &before {
-        Some(reconcile) => reconcile.since.clone(),
-        // The lists show every record that the rest of the backfill would have shown.
-        None if rereads => None,
-        None => last_change(tx, position)?,
-    };
     let fork = known_fork(tx, cause)?;
     let only_changes = only_changes_differ(cause, before.as_ref(), backfilled);
     let counts = counts_at_start(tx, only_changes)?;
+    let mut shared = position;
     match cause {
         ReconcileCause::Gap { resume } => {
             tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
@@ -63,13 +78,17 @@ fn begin_in(
         ReconcileCause::Restored { resume, .. } => {
             // During a reconcile, rows may already belong to the new history.
             let whole = backfilled && before.is_none();
-            let restored = Restored { resume, fork, position, whole };
-            since = restored.forget_history(tx, since, rereads)?;
+            shared = position.min(fork.unwrap_or(0));
+            forget_history(tx, resume, fork, shared, whole)?;
+        }
+        ReconcileCause::Asked { .. } if ends_backfill => {
+            log(tx, LogLevel::Info, "The feed did not show all records; comparing with the server's lists.")?;
         }
         ReconcileCause::Asked { .. } => {
             log(tx, LogLevel::Info, "Comparing with the server's lists, as a person asked.")?;
         }
     }
+    let since = if only_changes || is_few_unknown(tx)? { last_change(tx, shared)? } else { None };
     // A person's agreement does not cover deletions that a later state of the server brings.
     let (accepted, tail) = match cause {
         ReconcileCause::Asked { accepted } => {
@@ -124,46 +143,27 @@ fn known_fork(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<i64
     }
 }
 
-/// A restored server, and the part of the discarded history that the rows hold.
-struct Restored<'a> {
-    resume: &'a str,
+/// Forgets what the rows hold of the discarded history, and offers its edits again. `shared`: the last position that the rows share
+/// with the present history. `whole`: true when the rows hold only the discarded history.
+fn forget_history(
+    tx: &Transaction<'_>,
+    resume: &str,
     fork: Option<i64>,
-    position: i64,
-    /// True when the rows hold only the discarded history, up to `position`.
+    shared: i64,
     whole: bool,
+) -> Result<(), StoreError> {
+    // The tail belongs to the discarded history too.
+    tx.execute("DELETE FROM _reconcile", [])?;
+    tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
+    lost::forget(tx, fork, whole)?;
+    log(tx, LogLevel::Warning, "The server was put back to an older copy; comparing with its lists.")?;
+    fork.map_or(Ok(()), |fork| lost::offer_after_fork(tx, fork))
 }
 
-impl Restored<'_> {
-    /// Forgets the discarded history and offers its edits again. Returns the time (RFC 3339) from which changed
-    /// records must be listed; None when all records must be listed.
-    fn forget_history(
-        &self,
-        tx: &Transaction<'_>,
-        since: Option<String>,
-        rereads: bool,
-    ) -> Result<Option<String>, StoreError> {
-        let shared = self.fork.unwrap_or(0).min(self.position);
-        // The tail belongs to the discarded history too.
-        tx.execute("DELETE FROM _reconcile", [])?;
-        tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (self.resume, shared))?;
-        let unknown = lost::forget(tx, self.fork, self.whole)?;
-        let all: i64 = tx.query_row(&count_all(), [], |row| row.get(0))?;
-        let is_few = unknown <= UNKNOWN_REVS_MAX || unknown * 10 <= all;
-        let since = match last_change(tx, shared)?.filter(|_| !rereads) {
-            Some(at) if is_few => Some(since.map_or(at.clone(), |since| since.min(at))),
-            _ => None,
-        };
-        log(tx, LogLevel::Warning, "The server was put back to an older copy; comparing with its lists.")?;
-        if let Some(fork) = self.fork {
-            lost::offer_after_fork(tx, fork)?;
-        }
-        Ok(since)
-    }
-}
-
-/// Begins a reconcile with a server whose history is not that of the rows, before its feed was read: the feed is read from its
+/// Begins a reconcile with a server whose history is not that of the rows: no revision is known, the feed is read from its
 /// beginning, and all records are compared.
 pub(in crate::store) fn compare_with_unknown_history(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    forget_server(tx)?;
     let counts = counts_at_start(tx, false)?;
     lost::forget_positions(tx)?;
     tx.execute(
@@ -172,6 +172,17 @@ pub(in crate::store) fn compare_with_unknown_history(tx: &Transaction<'_>) -> Re
         [counts],
     )?;
     Ok(())
+}
+
+/// Forgets all that is known of a server's history: the feed is read from its beginning, over the rows.
+pub(in crate::store) fn forget_server(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    base::forget_revs(tx, 0)?;
+    listing::clear(tx)?;
+    Ok(tx.execute_batch(
+        "DELETE FROM _reconcile;
+         UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, current_at = NULL, verified_at = NULL,
+             phase = 'new', blocked_by = NULL, reason = NULL, max_file_bytes = NULL;",
+    )?)
 }
 
 /// [`begin`] at the end of a backfill. The feed continues from `position`, so the tail has this position from the start.
@@ -186,9 +197,12 @@ pub(in crate::store) fn begin_at_the_present(
     load(tx)
 }
 
-/// True when the server has records at an unknown revision: a rebuild reads the feed from the beginning, and has not ended.
-fn has_unknown_revs(tx: &Transaction<'_>) -> Result<bool, StoreError> {
-    Ok(tx.query_row("SELECT EXISTS (SELECT 1 FROM _base WHERE rev IS NULL AND NOT deleted)", [], |row| row.get(0))?)
+/// True when the records at an unknown revision are few: listing changes and fetching them one by one costs less than listing all
+/// records.
+fn is_few_unknown(tx: &Transaction<'_>) -> Result<bool, StoreError> {
+    let text = "SELECT count(*) FILTER (WHERE rev IS NULL), count(*) FROM _base WHERE NOT deleted";
+    let (unknown, all): (i64, i64) = tx.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(unknown <= UNKNOWN_REVS_MAX || unknown * 10 <= all)
 }
 
 /// The time (RFC 3339) of the last change up to a position. Later changes have the same time or a later time.
@@ -204,10 +218,4 @@ fn last_change(tx: &Transaction<'_>, position: i64) -> Result<Option<String>, St
         newest = newest.max(tx.query_row(&text, [position], |row| row.get(0)).optional()?);
     }
     Ok(newest)
-}
-
-fn count_all() -> String {
-    let parts: Vec<String> =
-        Kind::ALL.iter().map(|kind| format!("(SELECT count(*) FROM {})", kind.collection())).collect();
-    format!("SELECT {}", parts.join(" + "))
 }

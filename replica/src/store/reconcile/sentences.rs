@@ -50,16 +50,6 @@ pub(super) fn reconcile_done(gone: i64, restored: bool, offers: bool, only_chang
     format!("{what}; {words}.")
 }
 
-/// A line about all collections, after a backfill, which does not show why records are missing. `gone`: the number of missing
-/// records.
-pub(super) fn backfill_done(gone: i64) -> String {
-    let words = match gone {
-        1 => "1 record is no longer on the server".to_owned(),
-        _ => format!("{} are no longer on the server", records(gone)),
-    };
-    format!("Everything is read again; {words}.")
-}
-
 fn records(number: i64) -> String {
     if number == 1 { "1 record".to_owned() } else { format!("{number} records") }
 }

@@ -115,6 +115,6 @@ const fn is_mass_listed(gone: i64, of: i64) -> bool {
 }
 
 /// True when so many deletions of `of` records need a person's agreement.
-pub(super) const fn is_mass_delete(gone: i64, of: i64) -> bool {
+const fn is_mass_delete(gone: i64, of: i64) -> bool {
     gone > MASS_DELETE_MIN && gone > of / MASS_DELETE_SHARE
 }

@@ -1,7 +1,7 @@
 //! `rebuild`: reads a database anew from the server, because of damage or on request. The damaged file is kept. Local data goes
 //! into a new database: edits, history, log, and objects of people. Must not write to a file while other programs write to it.
 //!
-//! - [`rebuild`]: the steps. [`reread`]: a sound database starts from the beginning of the feed. [`report`]: the result.
+//! - [`rebuild`]: the steps. [`reread`]: a sound database fetches everything again. [`report`]: the result.
 //!   [`rebuild_request`]: the request of a person, to the process that syncs.
 //! - [`copies`]: the files that are kept, and work copies. [`header`]: repairs the first bytes of a file.
 //! - [`opened_copy`], [`reader`]: read a damaged file table by table, row by row.
@@ -30,4 +30,3 @@ pub(crate) use self::copies::damaged_copies;
 pub(in crate::store) use self::local_data::LOCAL_TABLES;
 pub(crate) use self::rebuild::rebuild;
 pub use self::report::RebuildReport;
-pub(in crate::store) use self::reread::forget_server;

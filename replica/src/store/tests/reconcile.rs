@@ -15,7 +15,7 @@ mod lost;
 
 const CAR: &str = "0190a3b0-0000-7000-8000-000000000003";
 
-fn record(id: &str, rev: i64, fields: Value) -> Fields {
+pub(super) fn record(id: &str, rev: i64, fields: Value) -> Fields {
     let mut record = fields.as_object().cloned().unwrap();
     record.insert("id".into(), id.into());
     record.insert("rev".into(), rev.into());
@@ -32,7 +32,7 @@ impl Scene {
         reconcile::begin(&mut self.db, cause).unwrap().unwrap()
     }
 
-    fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
+    pub(super) fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
         let question = ReconcileQuery::Changes { kind, since: None, cursor: None };
         let then = ReconcileStep::Ids { kind, cursor: None, as_of: None };
         let found = ReconcileResponse { records, as_of, ..ReconcileResponse::default() };

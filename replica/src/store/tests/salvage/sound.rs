@@ -1,6 +1,8 @@
 //! `rebuild` of a sound database: everything is read again, and rows stay until then.
 
 use super::*;
+use crate::model::ReconcileScope;
+use crate::store::tests::reconcile::record;
 use crate::store::tests::{TASK, event, with_key};
 
 #[test]
@@ -77,10 +79,10 @@ fn rebuild_keeps_pending_restore() {
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
 
-/// The rebuild drops the cursor, which a restored server would refuse.
+/// The rebuild of a damaged database loses the cursor, which a restored server would refuse.
 #[test]
-fn rebuild_detects_restored_server() {
-    for (is_damaged, room, head) in [(false, 3, 4), (true, 3, 4), (false, 3, 90), (true, 3, 90)] {
+fn rebuild_of_damaged_database_detects_restored_server() {
+    for (room, head) in [(3, 4), (3, 90)] {
         let mut wreck = Wreck::new();
         let scene = &mut wreck.scene;
         for edit in [1, 2] {
@@ -92,17 +94,15 @@ fn rebuild_detects_restored_server() {
         scene.hear(vec![with_key(floor, &keys[0]), with_key(made, &keys[1])]);
         scene.is_at_present(7);
         assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
-        if is_damaged {
-            scene.does("DROP TABLE _listed");
-        }
-        assert_eq!(wreck.rebuilt().kept_as.is_some(), is_damaged);
+        scene.does("DROP TABLE _listed");
+        assert!(wreck.rebuilt().kept_as.is_some());
         let scene = &mut wreck.scene;
         // An event from before the copy, and a new event of the restored server.
         scene.hear(vec![event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
         scene.hear(vec![event(head, "created", "room", HOME, json!({ "name": "Attic" }))]);
         scene.is_at_present(head);
         let begun = reconcile::load(&scene.db).unwrap().expect("a reconcile");
-        assert_eq!((begun.step, begun.since), (ReconcileStep::Property, None), "{is_damaged} {head}");
+        assert_eq!((begun.step, begun.since), (ReconcileStep::Property, None), "{head}");
         let begun = "SELECT cause, _sync.cursor FROM _reconcile JOIN _sync";
         assert_eq!(scene.row(begun), json!(["restored", format!("c{head}")]));
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
@@ -111,11 +111,7 @@ fn rebuild_detects_restored_server() {
         scene.finishes();
         assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([head, head]));
         let offered = "SELECT id, method, state FROM edits ORDER BY id";
-        assert_eq!(
-            scene.rows(offered),
-            json!([[1, "update", "conflict"], [2, "create", "conflict"]]),
-            "{is_damaged} {head}"
-        );
+        assert_eq!(scene.rows(offered), json!([[1, "update", "conflict"], [2, "create", "conflict"]]), "{head}");
         assert_eq!(
             scene.row("SELECT floor, title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'"),
             json!(["2", "Sweep"])
@@ -133,25 +129,53 @@ fn rebuild_asks_before_many_deletes() {
     wreck.scene.hear((100..160).map(task).collect());
     wreck.scene.is_at_present(159);
     wreck.rebuilt();
-    let scene = &mut wreck.scene;
-    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })), task(159)]);
-    scene.is_at_present(200);
-    assert_eq!(scene.row("SELECT cause, backfilled FROM _reconcile JOIN _sync"), json!(["asked", 0]));
-    assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
     let there = uuid::Uuid::from_u128(159).to_string();
-    let swept = scene.sweeps(Kind::Task, &[(there.as_str(), 159)], 200);
+    let swept = wreck.scene.sweeps(Kind::Task, &[(there.as_str(), 159)], 200);
     assert_eq!(swept, SweepOutcome::TooMany { gone: 59, of: 60 });
+    assert_eq!(wreck.scene.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
 }
 
 #[test]
-fn rebuild_drops_unknown_cursor() {
+fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     let mut wreck = Wreck::new();
-    let scene = &mut wreck.scene;
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
-    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'blocked'", [])?)).unwrap();
+    wreck.scene.is_at_present(5);
+    // A program that knows how to switch the guards off has changed the row and its base image.
+    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute_batch("UPDATE _base SET fields = '{\"name\":\"Attic\"}'")?))
+        .unwrap();
     wreck.rebuilt();
-    let stands = "SELECT _sync.cursor, cause, tail_position FROM _sync JOIN _reconcile";
-    assert_eq!(wreck.scene.row(stands), json!([null, "restored", null]));
+    let scene = &mut wreck.scene;
+    let begun = reconcile::load(&scene.db).unwrap().unwrap();
+    assert_eq!((begun.scope, begun.since, begun.tail_position), (ReconcileScope::Everything, None, Some(5)));
+    assert_eq!(scene.row("SELECT cursor, position, backfilled FROM _sync"), json!(["c5", 5, 1]));
+    let kitchen = record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }));
+    scene.is_listed(Kind::Room, vec![kitchen], 5);
+    assert_eq!(scene.sweeps(Kind::Room, &[(ROOM, 5)], 5), SweepOutcome::Done);
+    scene.finishes();
+    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Kitchen", "2", 5]));
+    assert_eq!(scene.plan(), [1, 2]);
+}
+
+#[test]
+fn rebuild_before_end_of_backfill_compares_at_its_end() {
+    let mut wreck = Wreck::new();
+    wreck.rebuilt();
+    let scene = &mut wreck.scene;
+    assert_eq!(scene.row("SELECT cursor, EXISTS (SELECT 1 FROM _reconcile) FROM _sync"), json!(["c5", 0]));
+    scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
+    scene.is_at_present(6);
+    let begun = reconcile::load(&scene.db).unwrap().expect("the feed has not shown the kitchen again");
+    assert_eq!((begun.scope, begun.tail_position), (ReconcileScope::Everything, Some(6)));
+}
+
+#[test]
+fn rebuild_drops_cursor_that_the_server_does_not_know() {
+    let mut wreck = Wreck::new();
+    wreck.scene.is_at_present(5);
+    let unknown = "UPDATE _sync SET phase = 'blocked', blocked_by = 'unknown_cursor'";
+    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute(unknown, [])?)).unwrap();
+    wreck.rebuilt();
+    let stands = "SELECT _sync.cursor, blocked_by, cause, tail_position FROM _sync JOIN _reconcile";
+    assert_eq!(wreck.scene.row(stands), json!([null, null, "restored", null]));
 }
 
 #[test]

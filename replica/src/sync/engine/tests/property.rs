@@ -68,6 +68,8 @@ enum Operation {
         back: i64,
         tells_fork: bool,
     },
+    /// The process ends, `rebuild` reads the sound database again, and another process starts.
+    Rebuild,
     /// Everything arrives, until the replica is at the head. A reconcile ends, which single steps seldom reach.
     CatchUp,
 }
@@ -107,6 +109,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => Just(Operation::Trim),
         1 => Just(Operation::ForgetKeys),
         4 => (1..4_i64, any::<bool>()).prop_map(|(back, tells_fork)| Operation::Restore { back, tells_fork }),
+        1 => Just(Operation::Rebuild),
         2 => Just(Operation::CatchUp),
     ]
 }
@@ -123,6 +126,7 @@ fn operation_with_restores() -> impl Strategy<Value = Operation> {
         6 => (1..3_usize).prop_map(|events| Operation::Feed { events }),
         1 => Just(Operation::Tick),
         3 => (1..4_i64, any::<bool>()).prop_map(|(back, tells_fork)| Operation::Restore { back, tells_fork }),
+        1 => Just(Operation::Rebuild),
         3 => Just(Operation::CatchUp),
     ]
 }

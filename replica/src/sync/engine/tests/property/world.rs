@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use super::super::*;
 use super::server::Server;
+use crate::store::salvage;
 use crate::sync::wire::HttpRequest;
 
 /// Rounds in which everything must come to rest.
@@ -185,6 +186,13 @@ impl World {
             self.steady = self.steady.max(at);
             self.report(DriverEvent::Timer);
         }
+    }
+
+    /// Ends the process, rebuilds the database, and starts another process.
+    fn rebuild(&mut self) {
+        let db = self.directory.path().join("replica.db");
+        salvage::rebuild(&db, self.moment().wall).unwrap();
+        self.restart();
     }
 
     /// Ends the process and starts another on the same database.

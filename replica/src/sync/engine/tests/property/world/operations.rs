@@ -67,6 +67,7 @@ impl World {
                 self.server.restore((self.server.head() - back).max(1), tells_fork);
                 self.drop_connections();
             }
+            Operation::Rebuild => self.rebuild(),
             Operation::CatchUp => self.catch_up(),
         }
     }
