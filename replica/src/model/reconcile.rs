@@ -48,13 +48,25 @@ impl ReconcileCause {
     }
 }
 
-/// What a reconcile compares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a reconcile compares. `since`: a moment of the server's clock (RFC 3339).
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReconcileScope {
-    /// What changed after a revision of the present history: the changed records and the deleted ids are listed.
-    Changed { since_rev: i64 },
-    /// All records: every id is listed.
-    Everything,
+    /// What changed after a revision of the present history: the records that changed since the moment and the deleted ids are
+    /// listed.
+    Changed { since: String, since_rev: i64 },
+    /// All records. The records that changed since the moment are listed, and then every id. Without a moment, every record is
+    /// listed.
+    Everything { since: Option<String> },
+}
+
+impl ReconcileScope {
+    /// The moment since which changed records are listed. None: every record is listed.
+    pub(crate) const fn since(&self) -> Option<&String> {
+        match self {
+            ReconcileScope::Changed { since, .. } => Some(since),
+            ReconcileScope::Everything { since } => since.as_ref(),
+        }
+    }
 }
 
 /// A running reconcile.
@@ -62,8 +74,6 @@ pub(crate) enum ReconcileScope {
 pub(crate) struct Reconcile {
     /// What is compared.
     pub scope: ReconcileScope,
-    /// Records that changed at or after this moment of the server's clock are listed; None lists every record.
-    pub since: Option<String>,
     /// The position up to which the feed is applied. None until the feed has told something after the cursor to resume from.
     pub tail_position: Option<i64>,
     /// The next step.
@@ -74,8 +84,8 @@ pub(crate) struct Reconcile {
     pub question: Option<String>,
 }
 
-/// The steps in their order. With [`ReconcileScope::Everything`]: the profile, and then for each collection its changes, its ids,
-/// the records that the ids show to be newer, and the deletion of the records that the ids do not show. With
+/// The steps in their order. With [`ReconcileScope::Everything`]: the profile, and then for each collection its changes (if there is
+/// a moment), its ids, the records that the ids show to be newer, and the deletion of the records that the ids do not show. With
 /// [`ReconcileScope::Changed`]: the profile, the changes of each collection, the deleted ids of all, and their deletion from each
 /// collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +94,7 @@ pub(crate) enum ReconcileStep {
     Property,
     /// Changed records are listed, page by page.
     Changes { kind: Kind, cursor: Option<String> },
-    /// Every id is listed, page by page. `as_of`: the position of the first page; None before that page.
+    /// Every id is listed, or every record, page by page. `as_of`: the position of the first page; None before that page.
     Ids { kind: Kind, cursor: Option<String>, as_of: Option<i64> },
     /// The ids that were deleted are listed, page by page.
     Deletions { cursor: Option<String> },
@@ -117,10 +127,10 @@ pub(crate) enum ReconcileQuery {
     /// The home's profile.
     Property,
     /// A page of changed records.
-    Changes { kind: Kind, since: Option<String>, cursor: Option<String> },
-    /// A page of whole records, in the order of their ids.
-    Walk { kind: Kind, cursor: Option<String> },
-    /// A page of ids.
+    Changes { kind: Kind, since: String, cursor: Option<String> },
+    /// A page of all records, in the order of their creation.
+    Records { kind: Kind, cursor: Option<String> },
+    /// A page of all ids, in the same order.
     Ids { kind: Kind, cursor: Option<String> },
     /// A page of deleted ids of all collections.
     Deletions { since_rev: i64, cursor: Option<String> },

@@ -24,7 +24,7 @@ impl QueryResponse {
     pub(super) fn may_wait(&self) -> bool {
         let goes_on = matches!(
             (&self.query, &self.next_step),
-            (ReconcileQuery::Ids { .. }, ReconcileStep::Ids { .. })
+            (ReconcileQuery::Ids { .. } | ReconcileQuery::Records { .. }, ReconcileStep::Ids { cursor: Some(_), .. })
                 | (ReconcileQuery::Changes { .. }, ReconcileStep::Changes { cursor: Some(_), .. })
         );
         goes_on && self.found.ids.len() < IDS_MAX && self.found.records.len() < RECORDS_MAX
@@ -75,7 +75,7 @@ mod tests {
     }
     #[test]
     fn changed_records_wait_until_their_collection_ends() {
-        let since = Some("2026-01-01T00:00:00.000Z".to_owned());
+        let since = "2026-01-01T00:00:00.000Z".to_owned();
         let changes = |kind, cursor: Option<&str>| ReconcileStep::Changes { kind, cursor: cursor.map(str::to_owned) };
         let page = |next_step, records| QueryResponse {
             query: ReconcileQuery::Changes { kind: Kind::Room, since: since.clone(), cursor: None },
@@ -88,5 +88,16 @@ mod tests {
         assert!(!buffer.may_wait(), "the next page is of another collection");
         assert_eq!(buffer.found.records.len(), 107);
         assert!(!page(changes(Kind::Room, Some("b")), RECORDS_MAX).may_wait());
+        let ids = |cursor: Option<&str>| ReconcileStep::Ids {
+            kind: Kind::Room,
+            cursor: cursor.map(str::to_owned),
+            as_of: Some(5),
+        };
+        let all = |next_step| QueryResponse {
+            query: ReconcileQuery::Records { kind: Kind::Room, cursor: None },
+            ..page(next_step, 100)
+        };
+        assert!(all(ids(Some("b"))).may_wait());
+        assert!(!all(ids(None)).may_wait(), "the list starts again");
     }
 }

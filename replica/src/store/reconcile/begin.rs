@@ -63,7 +63,7 @@ fn begin_in(
         missed_events::mark_events_missed(tx)?;
     }
     let fork = known_fork(tx, cause)?;
-    let only_changes = only_changes_differ(cause, before.as_ref(), backfilled);
+    let only_changes = only_changes_differ(cause, before.as_ref(), backfilled) && last_change(tx, position)?.is_some();
     let counts = counts_at_start(tx, only_changes)?;
     let mut shared = position;
     match cause {
@@ -126,7 +126,7 @@ fn counts_at_start(tx: &Transaction<'_>, only_changes: bool) -> Result<Option<St
 fn only_changes_differ(cause: &ReconcileCause, before: Option<&Reconcile>, is_whole: bool) -> bool {
     let was_whole = match before {
         Some(Reconcile { scope: ReconcileScope::Changed { .. }, .. }) => true,
-        Some(Reconcile { scope: ReconcileScope::Everything, .. }) => false,
+        Some(Reconcile { scope: ReconcileScope::Everything { .. }, .. }) => false,
         None => is_whole,
     };
     was_whole && matches!(cause, ReconcileCause::Gap { .. })

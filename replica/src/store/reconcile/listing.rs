@@ -49,12 +49,6 @@ pub(super) fn is_listed(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreE
     Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
 }
 
-/// Replaces the listed revision of a record by the fetched revision, which may be lower after a server restore.
-pub(super) fn note_fetched(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Result<(), StoreError> {
-    let id = Uuid::try_parse(id).map_err(|_| StoreError::Unexpected(format!("a listed record with the id {id}")))?;
-    save_page(tx, kind, &[ListedId { id, rev }])
-}
-
 /// The listed ids in ascending order, each with the revision of its newest entry.
 struct ListedIds(Vec<(Uuid, i64)>);
 

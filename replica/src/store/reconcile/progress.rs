@@ -12,14 +12,14 @@ pub(crate) fn load(connection: &Connection) -> Result<Option<Reconcile>, StoreEr
                     (SELECT position FROM _sync) FROM _reconcile";
     let found = connection.prepare_cached(text)?.query_row([], |row| {
         let step = StepColumns { word: row.get(1)?, kind: row.get(2)?, cursor: row.get(3)?, as_of: row.get(4)? };
-        let scope = match row.get(8)? {
-            true => ReconcileScope::Changed { since_rev: row.get(9)? },
-            false => ReconcileScope::Everything,
+        let scope = match (row.get(8)?, row.get(0)?) {
+            (true, Some(since)) => ReconcileScope::Changed { since, since_rev: row.get(9)? },
+            (_, since) => ReconcileScope::Everything { since },
         };
-        Ok((step, scope, row.get(0)?, row.get(5)?, row.get(6)?, row.get(7)?))
+        Ok((step, scope, row.get(5)?, row.get(6)?, row.get(7)?))
     });
-    let Some((step, scope, since, tail_position, accepted, question)) = found.optional()? else { return Ok(None) };
-    Ok(Some(Reconcile { scope, since, tail_position, step: step.parse()?, accepted, question }))
+    let Some((step, scope, tail_position, accepted, question)) = found.optional()? else { return Ok(None) };
+    Ok(Some(Reconcile { scope, tail_position, step: step.parse()?, accepted, question }))
 }
 
 /// A step as its columns hold it.

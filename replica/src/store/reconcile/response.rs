@@ -4,8 +4,9 @@ use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
+use uuid::Uuid;
 
-use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
+use crate::model::{ListedId, ReconcileQuery, ReconcileResponse, ReconcileStep};
 use crate::store::reconcile::listing;
 use crate::store::reconcile::progress::advance;
 use crate::store::{StoreError, base, gate, mirror};
@@ -35,16 +36,27 @@ pub(crate) fn save_response(
                     listing::save_page(tx, kind, &of_kind.collect::<Vec<_>>())?;
                 }
             }
-            ReconcileQuery::Record { kind, id } => {
+            ReconcileQuery::Record { kind, .. } => {
                 for record in &found.records {
                     save_record(tx, *kind, record)?;
-                    listing::note_fetched(tx, *kind, id, number(record, "rev")?)?;
+                    listing::save_page(tx, *kind, &[listed(record)?])?;
                 }
             }
-            ReconcileQuery::Changes { kind, .. } | ReconcileQuery::Walk { kind, .. } => {
+            ReconcileQuery::Changes { kind, .. } => {
                 for record in &found.records {
                     save_record(tx, *kind, record)?;
                 }
+            }
+            ReconcileQuery::Records { kind, cursor } => {
+                if cursor.is_none() {
+                    listing::clear(tx)?;
+                }
+                let mut page = Vec::with_capacity(found.records.len());
+                for record in &found.records {
+                    save_record(tx, *kind, record)?;
+                    page.push(listed(record)?);
+                }
+                listing::save_page(tx, *kind, &page)?;
             }
             ReconcileQuery::Property => {
                 for record in &found.records {
@@ -67,6 +79,14 @@ fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
     let Some(id) = known else { return Ok(()) };
     base::forget_record(tx, Kind::Property, &id)?;
     base::rebase(tx, Kind::Property, &id)
+}
+
+/// A record as its page of ids would list it. A fetched record comes after the page: the newest entry of an id counts, and the revision
+/// may be lower after a server restore.
+fn listed(record: &Fields) -> Result<ListedId, StoreError> {
+    let id = text(record, "id")?;
+    let id = Uuid::try_parse(id).map_err(|_| StoreError::Unexpected(format!("a listed record with the id {id}")))?;
+    Ok(ListedId { id, rev: number(record, "rev")? })
 }
 
 fn save_record(tx: &Transaction<'_>, kind: Kind, record: &Fields) -> Result<(), StoreError> {

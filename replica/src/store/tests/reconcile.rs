@@ -33,7 +33,7 @@ impl Scene {
     }
 
     pub(super) fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
-        let question = ReconcileQuery::Changes { kind, since: None, cursor: None };
+        let question = ReconcileQuery::Changes { kind, since: String::new(), cursor: None };
         let then = ReconcileStep::Ids { kind, cursor: None, as_of: None };
         let found = ReconcileResponse { records, as_of, ..ReconcileResponse::default() };
         reconcile::save_response(&mut self.db, &question, &found, &then).unwrap();
@@ -42,7 +42,7 @@ impl Scene {
     /// The server lists these ids as the whole of a kind, and the sweep deletes the others.
     pub(super) fn sweeps(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
         let running = reconcile::load(&self.db).unwrap().unwrap();
-        if running.scope != ReconcileScope::Everything {
+        if matches!(running.scope, ReconcileScope::Changed { .. }) {
             reconcile::compare_everything(&mut self.db, &ReconcileStep::Ids { kind, cursor: None, as_of: None })
                 .unwrap();
         }
@@ -122,7 +122,7 @@ fn gap_reconcile_keeps_pending_edits() {
     scene.hear(vec![event(7, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
     scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
     scene.does("UPDATE rooms SET name = 'My shed'");
-    assert_eq!(scene.recovers(&gap()).since, Some(at(7).to_string()));
+    assert_eq!(scene.recovers(&gap()).scope.since(), Some(&at(7).to_string()));
     assert_eq!(scene.row("SELECT phase, position FROM sync_status"), json!(["reconciling", 7]));
     scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
     assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([7, 91]), "what the tail says is not all there is");
@@ -269,7 +269,7 @@ fn gap_deletes_what_the_server_lists_as_deleted() {
     scene.does(&format!("UPDATE rooms SET name = 'Mine' WHERE id = '{}'", room_id(2)));
     scene.does(&format!("DELETE FROM rooms WHERE id = '{}'", room_id(3)));
     let begun = scene.recovers(&gap());
-    assert_eq!(begun.scope, ReconcileScope::Changed { since_rev: 5 });
+    assert_eq!(begun.scope, ReconcileScope::Changed { since: at(5).to_string(), since_rev: 5 });
     scene.is_at_present(90);
     // Room 4 was changed after a delete that another history may have had; room 9 was never known.
     scene.is_listed(Kind::Room, vec![record(&room_id(4), 60, json!({ "name": "Newer" }))], 90);
@@ -315,7 +315,9 @@ fn sweep_without_deletions_lists_them() {
 
 #[test]
 fn only_a_gap_after_a_whole_backfill_compares_changes() {
-    let changed = |scene: &mut Scene, cause: &ReconcileCause| scene.recovers(cause).scope != ReconcileScope::Everything;
+    let changed = |scene: &mut Scene, cause: &ReconcileCause| {
+        matches!(scene.recovers(cause).scope, ReconcileScope::Changed { .. })
+    };
     let mut scene = with_rooms_at_present(1);
     assert!(changed(&mut scene, &gap()));
     assert!(changed(&mut scene, &gap()), "a second gap");

@@ -5,8 +5,8 @@
 //! Why the result is correct: the feed brings every change after the cursor at which the reconcile began. The lists bring
 //! the rest. Of two versions of a record, the higher rev is newer, in whatever order they arrive. A record absent from the
 //! whole id list, with a rev at or before the first page's position, was deleted before that page, or the feed brings the
-//! delete. Within one history, the changes and the deleted ids since the replica's position show the same, and cost what
-//! changed (contract 18). The argument holds within one history only. A server may be restored under a silent stream, so the
+//! delete. A list of all records is an id list too. Within one history, the changes and the deleted ids since the replica's position
+//! show the same, and cost what changed (contract 18). The argument holds within one history only. A server may be restored under a silent stream, so the
 //! last step checks that the server still knows the feed cursor.
 //!
 //! States, and what moves the reconcile from state to state. A test walks this table: whatever the table does not name leaves
@@ -157,7 +157,10 @@ impl Reconciler {
                 (progress.accepted, progress.question) = (true, None);
                 turn.act(Action::ClearReconcileRequest { accepted });
             }
-            Some(Running { progress: Reconcile { question: None, scope: ReconcileScope::Everything, .. }, .. }) => {
+            Some(Running {
+                progress: Reconcile { question: None, scope: ReconcileScope::Everything { .. }, .. },
+                ..
+            }) => {
                 turn.act(Action::ClearReconcileRequest { accepted });
             }
             // While a question is open, a second request starts over: the server may list the records again by now. A
@@ -183,7 +186,7 @@ impl Reconciler {
         }
         match running.progress.step {
             ReconcileStep::Sweep { kind, as_of } => {
-                let next_step = step_after_sweep(running.progress.scope, kind, as_of);
+                let next_step = step_after_sweep(&running.progress.scope, kind, as_of);
                 turn.act(Action::Sweep { kind, as_of, next_step });
                 running.wait = Wait::Database;
             }

@@ -109,10 +109,9 @@ impl HttpRequest {
         HttpRequest::get(match query {
             ReconcileQuery::Property => paths::PROPERTY.to_owned(),
             ReconcileQuery::Changes { kind, since, cursor } => {
-                let since = since.as_ref().map(|since| format!("&updated_since={since}")).unwrap_or_default();
-                list(*kind, "updated_at", cursor) + &since
+                list(*kind, "updated_at", cursor) + &format!("&updated_since={since}")
             }
-            ReconcileQuery::Walk { kind, cursor } => list(*kind, "created_at", cursor),
+            ReconcileQuery::Records { kind, cursor } => list(*kind, "created_at", cursor),
             ReconcileQuery::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
             ReconcileQuery::Deletions { since_rev, cursor } => {
                 format!("{}?since={since_rev}&limit={PAGE_DELETIONS}{}", paths::DELETIONS, page(cursor))

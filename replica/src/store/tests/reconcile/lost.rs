@@ -85,7 +85,7 @@ fn lost_edits_of_field_are_sent_in_order() {
 fn lost_edits_are_offered() {
     let mut scene = lost_history();
     let reconcile = scene.recovers(&restored(Some(5)));
-    assert_eq!(reconcile.since, Some(at(4).to_string()), "the newest of what both histories share");
+    assert_eq!(reconcile.scope.since(), Some(&at(4).to_string()), "the newest of what both histories share");
     assert_eq!(scene.one("SELECT position FROM _sync"), "5");
     assert_eq!(
         scene.rows("SELECT id, method, state FROM edits ORDER BY id"),
@@ -135,7 +135,7 @@ fn second_restore_rechecks_found_edits() {
     let mut scene = lost_history();
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     let reconcile = scene.recovers(&restored(None));
-    assert_eq!((reconcile.since, scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
+    assert_eq!((reconcile.scope.since(), scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
     ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
     assert_eq!(scene.edit_states(), [(2, EditState::Conflict)], "the others are there");
     scene.recovers(&restored(Some(5)));

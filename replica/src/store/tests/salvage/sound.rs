@@ -5,6 +5,8 @@ use crate::model::ReconcileScope;
 use crate::store::tests::reconcile::record;
 use crate::store::tests::{TASK, event, with_key};
 
+const ALL_RECORDS: ReconcileScope = ReconcileScope::Everything { since: None };
+
 #[test]
 fn sound_database_keeps_rows() {
     let wreck = Wreck::new();
@@ -68,7 +70,7 @@ fn rebuild_keeps_pending_restore() {
     assert_eq!(wreck.rebuilt().kept_as, None);
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
-    assert_eq!((begun.step, begun.since, begun.question), (ReconcileStep::Property, None, None));
+    assert_eq!((begun.step, begun.scope, begun.question), (ReconcileStep::Property, ALL_RECORDS, None));
     assert_eq!(scene.one("SELECT cursor FROM _sync"), "r");
     // The older copy has neither record.
     for kind in [Kind::Task, Kind::Room] {
@@ -102,7 +104,7 @@ fn rebuild_of_damaged_database_detects_restored_server() {
         scene.hear(vec![event(head, "created", "room", HOME, json!({ "name": "Attic" }))]);
         scene.is_at_present(head);
         let begun = reconcile::load(&scene.db).unwrap().expect("a reconcile");
-        assert_eq!((begun.step, begun.since), (ReconcileStep::Property, None), "{head}");
+        assert_eq!((begun.step, begun.scope), (ReconcileStep::Property, ALL_RECORDS), "{head}");
         let begun = "SELECT cause, _sync.cursor FROM _reconcile JOIN _sync";
         assert_eq!(scene.row(begun), json!(["restored", format!("c{head}")]));
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
@@ -145,7 +147,7 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     wreck.rebuilt();
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
-    assert_eq!((begun.scope, begun.since, begun.tail_position), (ReconcileScope::Everything, None, Some(5)));
+    assert_eq!((begun.scope, begun.tail_position), (ALL_RECORDS, Some(5)));
     assert_eq!(scene.row("SELECT cursor, position, backfilled FROM _sync"), json!(["c5", 5, 1]));
     let kitchen = record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }));
     scene.is_listed(Kind::Room, vec![kitchen], 5);
@@ -164,7 +166,8 @@ fn rebuild_before_end_of_backfill_compares_at_its_end() {
     scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
     scene.is_at_present(6);
     let begun = reconcile::load(&scene.db).unwrap().expect("the feed has not shown the kitchen again");
-    assert_eq!((begun.scope, begun.tail_position), (ReconcileScope::Everything, Some(6)));
+    assert!(matches!(begun.scope, ReconcileScope::Everything { .. }));
+    assert_eq!(begun.tail_position, Some(6));
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Reconciler {
                 return;
             }
         }
-        let next_step = step_after(running.progress.scope, &running.progress.step, &found);
+        let next_step = step_after(&running.progress.scope, &running.progress.step, &found);
         running.progress.step = next_step.clone();
         if found.next_cursor.is_none() {
             running.restarts = 0;
@@ -103,10 +103,10 @@ impl Reconciler {
         let Some(running @ Running { wait: Wait::Database, .. }) = &mut self.running else { return };
         let ReconcileStep::Sweep { kind, as_of } = running.progress.step else { return };
         running.wait = Wait::Until(turn.now);
-        let scope = running.progress.scope;
+        let progress = &mut running.progress;
         match swept {
-            SweepOutcome::Done => running.progress.step = step_after_sweep(scope, kind, as_of),
-            SweepOutcome::NotListed => running.progress.step = list_before_sweep(scope, kind),
+            SweepOutcome::Done => progress.step = step_after_sweep(&progress.scope, kind, as_of),
+            SweepOutcome::NotListed => progress.step = list_before_sweep(&progress.scope, kind),
             SweepOutcome::TooMany { gone, of } => {
                 running.wait = Wait::Scopes { gone, of };
                 turn.act(Action::Request(Request::CheckScopes { epoch }));
@@ -141,7 +141,7 @@ impl Running {
         // The list is read again later: a record invisible to the key may still exist.
         self.key_refusal = Some(format!("the key has lost the scope {scope}"));
         self.wait = Wait::Until(turn.now + KEY_RETRY);
-        self.save_step(turn, list_before_sweep(self.progress.scope, kind));
+        self.save_step(turn, list_before_sweep(&self.progress.scope, kind));
     }
 
     /// A request has failed.
@@ -163,8 +163,10 @@ impl Running {
         } else if is_deletions && matches!(refusal.status, 400 | 404) {
             // The server does not have this list, or it does not know the position: it may have another history.
             (self.failures, self.last_failure, self.wait) = (0, None, Wait::Until(turn.now));
-            (self.progress.scope, self.progress.step) = (ReconcileScope::Everything, first_collection());
-            turn.act(Action::CompareEverything { next_step: first_collection() });
+            let scope = ReconcileScope::Everything { since: self.progress.scope.since().cloned() };
+            let next_step = first_collection(&scope);
+            (self.progress.scope, self.progress.step) = (scope, next_step.clone());
+            turn.act(Action::CompareEverything { next_step });
         } else {
             self.wait = Wait::Until(turn.now + pause.max(refusal.retry_after.unwrap_or(0)));
         }

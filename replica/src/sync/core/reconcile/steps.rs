@@ -11,14 +11,18 @@ const FIRST_DELETIONS: ReconcileStep = ReconcileStep::Deletions { cursor: None }
 pub(super) fn query_of(progress: &Reconcile, missing: Option<&String>) -> Option<ReconcileQuery> {
     match progress.step.clone() {
         ReconcileStep::Property => Some(ReconcileQuery::Property),
-        ReconcileStep::Changes { kind, cursor } => {
-            Some(ReconcileQuery::Changes { kind, since: progress.since.clone(), cursor })
-        }
-        ReconcileStep::Ids { kind, cursor, .. } => Some(ReconcileQuery::Ids { kind, cursor }),
+        ReconcileStep::Changes { kind, cursor } => Some(match progress.scope.since().cloned() {
+            Some(since) => ReconcileQuery::Changes { kind, since, cursor },
+            None => ReconcileQuery::Records { kind, cursor },
+        }),
+        ReconcileStep::Ids { kind, cursor, .. } => Some(match progress.scope.since() {
+            Some(_) => ReconcileQuery::Ids { kind, cursor },
+            None => ReconcileQuery::Records { kind, cursor },
+        }),
         ReconcileStep::Deletions { cursor } => {
             let since_rev = match progress.scope {
-                ReconcileScope::Changed { since_rev } => since_rev,
-                ReconcileScope::Everything => 0,
+                ReconcileScope::Changed { since_rev, .. } => since_rev,
+                ReconcileScope::Everything { .. } => 0,
             };
             Some(ReconcileQuery::Deletions { since_rev, cursor })
         }
@@ -28,19 +32,19 @@ pub(super) fn query_of(progress: &Reconcile, missing: Option<&String>) -> Option
 }
 
 /// The step after the profile.
-pub(super) fn first_collection() -> ReconcileStep {
-    kind_after(None).map_or(ReconcileStep::Done, first_changes)
+pub(super) fn first_collection(scope: &ReconcileScope) -> ReconcileStep {
+    kind_after(None).map_or(ReconcileStep::Done, |kind| first_list(scope, kind))
 }
 
 /// The step after a response to the query of `step`.
-pub(super) fn step_after(scope: ReconcileScope, step: &ReconcileStep, found: &ReconcileResponse) -> ReconcileStep {
+pub(super) fn step_after(scope: &ReconcileScope, step: &ReconcileStep, found: &ReconcileResponse) -> ReconcileStep {
     let next_page = found.next_cursor.clone();
     match step.clone() {
-        ReconcileStep::Property => first_collection(),
+        ReconcileStep::Property => first_collection(scope),
         ReconcileStep::Changes { kind, .. } => match (next_page, scope) {
             (cursor @ Some(_), _) => ReconcileStep::Changes { kind, cursor },
             (None, ReconcileScope::Changed { .. }) => kind_after(Some(kind)).map_or(FIRST_DELETIONS, first_changes),
-            (None, ReconcileScope::Everything) => first_ids(kind),
+            (None, ReconcileScope::Everything { .. }) => first_ids(kind),
         },
         ReconcileStep::Deletions { .. } => match (next_page, kind_after(None)) {
             (cursor @ Some(_), _) => ReconcileStep::Deletions { cursor },
@@ -59,19 +63,19 @@ pub(super) fn step_after(scope: ReconcileScope, step: &ReconcileStep, found: &Re
 }
 
 /// The step after the sweep of a collection.
-pub(super) fn step_after_sweep(scope: ReconcileScope, kind: Kind, as_of: i64) -> ReconcileStep {
+pub(super) fn step_after_sweep(scope: &ReconcileScope, kind: Kind, as_of: i64) -> ReconcileStep {
     match (kind_after(Some(kind)), scope) {
         (None, _) => ReconcileStep::Done,
         (Some(next), ReconcileScope::Changed { .. }) => ReconcileStep::Sweep { kind: next, as_of },
-        (Some(next), ReconcileScope::Everything) => first_changes(next),
+        (Some(next), ReconcileScope::Everything { .. }) => first_list(scope, next),
     }
 }
 
 /// The step that lists again what the sweep of a collection compares.
-pub(super) fn list_before_sweep(scope: ReconcileScope, kind: Kind) -> ReconcileStep {
+pub(super) fn list_before_sweep(scope: &ReconcileScope, kind: Kind) -> ReconcileStep {
     match scope {
         ReconcileScope::Changed { .. } => FIRST_DELETIONS,
-        ReconcileScope::Everything => first_ids(kind),
+        ReconcileScope::Everything { .. } => first_ids(kind),
     }
 }
 
@@ -85,12 +89,20 @@ pub(super) fn restarted(step: &ReconcileStep) -> ReconcileStep {
     }
 }
 
+/// The first step of a collection.
+fn first_list(scope: &ReconcileScope, kind: Kind) -> ReconcileStep {
+    match scope.since() {
+        Some(_) => first_changes(kind),
+        None => first_ids(kind),
+    }
+}
+
 /// The step that lists the changes of a collection from the first page on.
 fn first_changes(kind: Kind) -> ReconcileStep {
     ReconcileStep::Changes { kind, cursor: None }
 }
 
-/// The step that lists all ids of a collection from the first page on.
+/// The step that lists all ids or all records of a collection from the first page on.
 fn first_ids(kind: Kind) -> ReconcileStep {
     ReconcileStep::Ids { kind, cursor: None, as_of: None }
 }

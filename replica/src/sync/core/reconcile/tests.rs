@@ -12,10 +12,13 @@ use crate::model::ReconcileQuery;
 
 const SINCE: &str = "2026-06-01T00:00:00.000Z";
 
+fn everything() -> ReconcileScope {
+    ReconcileScope::Everything { since: Some(SINCE.to_owned()) }
+}
+
 fn new_reconcile() -> Reconcile {
     Reconcile {
-        scope: ReconcileScope::Everything,
-        since: None,
+        scope: everything(),
         tail_position: None,
         step: ReconcileStep::Property,
         accepted: false,
@@ -29,7 +32,7 @@ fn at_step(step: ReconcileStep) -> Reconcile {
 
 /// A reconcile of what changed after revision 4.
 fn changed_since_4() -> Reconcile {
-    Reconcile { scope: ReconcileScope::Changed { since_rev: 4 }, since: Some(SINCE.to_owned()), ..new_reconcile() }
+    Reconcile { scope: ReconcileScope::Changed { since: SINCE.to_owned(), since_rev: 4 }, ..new_reconcile() }
 }
 
 const FEED: Feed<'static> = Feed { in_contact: true, position: 9, cursor: None };
@@ -103,7 +106,7 @@ impl World {
             }
             Action::SaveStep(step) => self.save(|saved| saved.step = step),
             Action::CompareEverything { next_step } => {
-                self.save(|saved| (saved.scope, saved.step) = (ReconcileScope::Everything, next_step));
+                self.save(|saved| (saved.scope, saved.step) = (everything(), next_step));
             }
             Action::ListMissing { kind: Kind::Room } => return Some(Input::MissingListed(self.missing.clone())),
             Action::ListMissing { .. } => return Some(Input::MissingListed(Vec::new())),
@@ -275,13 +278,13 @@ fn question_names_the_records() {
 
 #[test]
 fn all_steps_of_every_collection() {
-    let (mut world, requests) = World::start(Reconcile { since: Some(SINCE.to_owned()), ..new_reconcile() });
+    let (mut world, requests) = World::start(new_reconcile());
     world.missing = vec!["b".into()];
     world.answer_requests(requests, usize::MAX);
     assert_eq!((&world.saved, world.swept), (&None, 5));
     assert_eq!(world.queries[0], ReconcileQuery::Property);
     let expected = [
-        ReconcileQuery::Changes { kind: Kind::Room, since: Some(SINCE.to_owned()), cursor: None },
+        ReconcileQuery::Changes { kind: Kind::Room, since: SINCE.to_owned(), cursor: None },
         ids_of_rooms(None),
         ids_of_rooms(Some("2")),
         ReconcileQuery::Record { kind: Kind::Room, id: "b".into() },
@@ -292,12 +295,22 @@ fn all_steps_of_every_collection() {
 }
 
 #[test]
+fn every_record_is_listed_once_when_no_moment_is_known() {
+    let (mut world, requests) =
+        World::start(Reconcile { scope: ReconcileScope::Everything { since: None }, ..new_reconcile() });
+    world.answer_requests(requests, usize::MAX);
+    assert_eq!((&world.saved, world.swept), (&None, 5));
+    let records = Kind::COLLECTIONS.map(|kind| ReconcileQuery::Records { kind, cursor: None });
+    let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(records).collect();
+    assert_eq!(world.queries, expected);
+}
+
+#[test]
 fn gap_lists_changes_then_deletions() {
     let (mut world, requests) = World::start(changed_since_4());
     world.answer_requests(requests, usize::MAX);
     assert_eq!((&world.saved, world.swept), (&None, 5), "every collection is swept");
-    let since = Some(SINCE.to_owned());
-    let changes = Kind::COLLECTIONS.map(|kind| ReconcileQuery::Changes { kind, since: since.clone(), cursor: None });
+    let changes = Kind::COLLECTIONS.map(|kind| ReconcileQuery::Changes { kind, since: SINCE.to_owned(), cursor: None });
     let deletions = [None, Some("2".to_owned())].map(|cursor| ReconcileQuery::Deletions { since_rev: 4, cursor });
     let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(changes).chain(deletions).collect();
     assert_eq!(world.queries, expected);
@@ -311,7 +324,7 @@ fn server_without_deletions_is_compared_whole() {
         let request = requests.remove(0);
         assert!(matches!(request, Request::Reconcile { query: ReconcileQuery::Deletions { .. }, .. }), "{request:?}");
         let requests = world.respond(1, request, Some(refusal(status, "invalid_request")));
-        assert_eq!(world.saved.as_ref().map(|saved| saved.scope), Some(ReconcileScope::Everything));
+        assert_eq!(world.saved.as_ref().map(|saved| &saved.scope), Some(&everything()));
         world.answer_requests(requests, usize::MAX);
         assert_eq!((&world.saved, world.swept), (&None, 5), "{status}");
         let ids = world.queries.iter().filter(|query| matches!(query, ReconcileQuery::Ids { .. })).count();

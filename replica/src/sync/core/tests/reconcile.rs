@@ -9,8 +9,7 @@ const LAST: Kind = Kind::COLLECTIONS[Kind::COLLECTIONS.len() - 1];
 /// A reconcile at its last step but one.
 fn sweep() -> Reconcile {
     Reconcile {
-        scope: ReconcileScope::Everything,
-        since: None,
+        scope: ReconcileScope::Everything { since: None },
         tail_position: None,
         step: ReconcileStep::Sweep { kind: LAST, as_of: 4 },
         accepted: false,
