@@ -33,9 +33,10 @@ fn monthly(id: i64, status: &str) -> Event {
 }
 
 fn of_series(id: i64, record: &str, status: &str, due: &str) -> Event {
+    let completed_at = (status == "done").then_some("2026-01-05T18:00:00.000Z");
     let fields = json!({
         "title": "Filter", "priority": "medium", "status": status, "due_on": due, "recurrence": "monthly",
-        "recurrence_every": 1, "recurrence_anchor": "2026-01-31",
+        "recurrence_every": 1, "recurrence_anchor": "2026-01-31", "completed_at": completed_at,
     });
     event(id, "updated", "task", record, fields)
 }

@@ -3,11 +3,13 @@
 //! Must not know how the server's records arrive.
 
 use hearth_contract::formats::Timestamp;
+use hearth_contract::recurrence::{DONE, STATUS};
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde_json::Value;
 
 use crate::model::{EditOutcome, EditState, LogLevel};
-use crate::store::edits::next_tasks::is_edited;
+use crate::store::edits::next_tasks::{is_edited, make};
 use crate::store::edits::reason::set_state;
 use crate::store::edits::settle;
 use crate::store::{StoreError, base, log, rows};
@@ -123,14 +125,26 @@ fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<S
         return Ok(ServerDecision::NotAsked);
     }
     // The event of the next task follows that of the completed one directly, in the same transaction.
-    let has_passed = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile)
-                          AND (?2 OR coalesce(position > coalesce(
-                              (SELECT rev FROM _base WHERE kind = 'task' AND record_id = ?1),
-                              (SELECT rev FROM edit_history WHERE id = ?3)), 0))
-                      FROM _sync";
-    let has_passed: bool =
-        tx.prepare_cached(has_passed)?.query_row((&shown.task, at_present, shown.completion), |row| row.get(0))?;
-    Ok(if has_passed { ServerDecision::NotMade } else { ServerDecision::Open })
+    let progress = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile),
+                        ?2 OR coalesce(position > coalesce(
+                            (SELECT rev FROM _base WHERE kind = 'task' AND record_id = ?1),
+                            (SELECT rev FROM edit_history WHERE id = ?3)), 0)
+                    FROM _sync";
+    let (is_whole, has_passed): (bool, bool) = tx
+        .prepare_cached(progress)?
+        .query_row((&shown.task, at_present, shown.completion), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let is_decided = is_whole && (has_passed || ends_series(tx, &shown.task)?);
+    Ok(if is_decided { ServerDecision::NotMade } else { ServerDecision::Open })
+}
+
+/// True when no task follows the completed task as the server has it, for example because somebody has removed the recurrence. The
+/// server decides by the same function.
+fn ends_series(tx: &Connection, task: &str) -> Result<bool, StoreError> {
+    let Some(version) = base::load(tx, Kind::Task, task)?.and_then(base::StoredImage::version) else {
+        return Ok(false);
+    };
+    let is_done = version.fields.get(STATUS).and_then(Value::as_str) == Some(DONE);
+    Ok(is_done && make::next_after(tx, task, &version.fields)?.is_none())
 }
 
 /// The revision of a next task that the server has made because of this replica's completion: the event after that of the

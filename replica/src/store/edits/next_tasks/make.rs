@@ -72,12 +72,17 @@ fn completion(tx: &Connection, edit: i64) -> Result<Option<Completion>, StoreErr
 /// The task that follows a completed task, made from the values of the completed task after the edit. None when the series
 /// ends, or when a record has or had the id of the next task: each task has one successor.
 fn next_of_task(tx: &Connection, edit: i64, task: &str) -> Result<Option<NextTask>, StoreError> {
-    let Ok(id) = Uuid::try_parse(task) else { return Ok(None) };
     let Some(completed) = base::overlay(tx, Kind::Task, task, edit.saturating_add(1))? else { return Ok(None) };
+    let Some(next) = next_after(tx, task, &completed.fields)? else { return Ok(None) };
+    Ok(if is_used(tx, &next.id.to_string())? { None } else { Some(next) })
+}
+
+/// The task that follows a completed task with these values, in the time zone of the home. None when the series ends.
+pub(super) fn next_after(tx: &Connection, task: &str, completed: &Fields) -> Result<Option<NextTask>, StoreError> {
+    let Ok(id) = Uuid::try_parse(task) else { return Ok(None) };
     let zone: Option<String> =
         tx.prepare_cached("SELECT time_zone FROM property")?.query_row([], |row| row.get(0)).optional()?.flatten();
-    let Some(next) = next_task(id, &completed.fields, zone.as_deref()) else { return Ok(None) };
-    Ok(if is_used(tx, &next.id.to_string())? { None } else { Some(next) })
+    Ok(next_task(id, completed, zone.as_deref()))
 }
 
 /// True when a record has or had this id, here or on the server.

@@ -90,6 +90,19 @@ fn next_that_server_does_not_make_vanishes() {
     assert_eq!(scene.next_task(), Value::Null);
 }
 
+/// Somebody removed the recurrence before the completion arrived. A stream tells nothing more for a minute then.
+#[test]
+fn next_task_vanishes_with_the_event_of_its_completion_when_the_series_has_ended() {
+    let mut scene = Scene::completed();
+    scene.is_at_present(5);
+    scene.attempt(1, WriteOutcome::Sent { rev: Some(7) });
+    let mut done = monthly(7, "done");
+    done.payload.as_mut().unwrap().insert("recurrence".into(), Value::Null);
+    scene.hear(vec![done]);
+    assert_eq!((scene.next_task(), scene.states()), (Value::Null, vec![]));
+    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded)]);
+}
+
 #[test]
 fn edited_next_that_server_does_not_make_is_created() {
     let mut scene = Scene::completed();
