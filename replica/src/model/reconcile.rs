@@ -16,8 +16,8 @@ pub(crate) enum ReconcileCause {
     },
     /// The server was restored to an older copy: its events after `fork` are another history.
     Restored {
-        /// The cursor at which the feed resumes.
-        resume: String,
+        /// The cursor at which the feed resumes. None: at its beginning, because the server gave none.
+        resume: Option<String>,
         /// The last position that both histories share; None when the position is unknown.
         fork: Option<i64>,
     },

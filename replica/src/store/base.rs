@@ -142,17 +142,15 @@ pub(crate) fn clear_reported_missing(tx: &Transaction<'_>) -> Result<(), StoreEr
 
 /// Forgets all revisions after a position, and all deletes after it: they are of a history that the server has discarded, or of
 /// the time before a rebuild. The server has such a record at an unknown revision, and any version of the server is newer.
-/// Returns the number of records whose revision is now unknown.
-pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64) -> Result<i64, StoreError> {
-    let mut forgotten = 0;
+pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
     for kind in Kind::ALL {
         let table = kind.collection();
-        forgotten += tx.execute(&format!("UPDATE {table} SET rev = NULL WHERE rev > ?1"), [position])?;
+        tx.execute(&format!("UPDATE {table} SET rev = NULL WHERE rev > ?1"), [position])?;
     }
     // A deleted record without values has no row that could be compared.
-    forgotten += tx.execute("DELETE FROM _base WHERE deleted AND fields = '{}' AND rev > ?1", [position])?;
+    tx.execute("DELETE FROM _base WHERE deleted AND fields = '{}' AND rev > ?1", [position])?;
     tx.execute("UPDATE _base SET rev = NULL, deleted = 0 WHERE rev > ?1", [position])?;
-    Ok(i64::try_from(forgotten).unwrap_or(i64::MAX))
+    Ok(())
 }
 
 /// Forgets a record that the server does not have. Its row stays.

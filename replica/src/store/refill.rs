@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::model::{BlockCause, LogLevel, Phase};
 use crate::store::edits::outbox;
-use crate::store::reconcile::{self, lost};
+use crate::store::reconcile;
 use crate::store::sync_state::{Home, write_home};
 use crate::store::{StoreError, base, gate, log, rows};
 
@@ -126,13 +126,10 @@ fn without_nulls(mut fields: Fields) -> Fields {
 /// home had. So all records are compared, as after a restore to an older copy, and a person decides about each missing edit.
 pub(crate) fn take_over(connection: &mut Connection, home: &Home) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
-        let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
-        if tx.query_row(is_whole, [], |row| row.get(0))? {
-            lost::note_overwritten(tx)?;
-        }
         release_requests(tx)?;
         write_home(tx, home)?;
-        reconcile::compare_with_unknown_history(tx)?;
+        reconcile::begin_with_unknown_history(tx)?;
+        tx.execute_batch(FORGET_SERVER)?;
         log(
             tx,
             LogLevel::Info,
@@ -146,7 +143,12 @@ pub(crate) fn take_over(connection: &mut Connection, home: &Home) -> Result<(), 
 pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
         release_requests(tx)?;
-        reconcile::forget_server(tx)?;
+        base::forget_revs(tx, 0)?;
+        tx.execute_batch(
+            "DELETE FROM _reconcile; DELETE FROM _listed;
+             UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, blocked_by = NULL",
+        )?;
+        tx.execute_batch(FORGET_SERVER)?;
         write_home(tx, home)?;
         tx.execute(
             "UPDATE _sync SET refill_server = NULL, refill_home_id = NULL, refill_kind = NULL, refill_after_id = NULL",
@@ -155,6 +157,10 @@ pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), Sto
         log(tx, LogLevel::Info, &format!("The home on {} has the records; this replica follows it.", home.server))
     })
 }
+
+/// Forgets what the lost server had told besides its history.
+const FORGET_SERVER: &str =
+    "UPDATE _sync SET current_at = NULL, verified_at = NULL, phase = 'new', reason = NULL, max_file_bytes = NULL";
 
 fn release_requests(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let sent = "SELECT id FROM edits WHERE idempotency_key IS NOT NULL OR state = 'sent'";

@@ -19,8 +19,8 @@ pub(crate) fn cause_to_reconcile(
     if is_done {
         return Ok(None);
     }
-    if let (Some(resume), true) = (cursor.map(str::to_owned).or(before), is_another_history(tx, head)?) {
-        return Ok(Some(ReconcileCause::Restored { resume, fork: None }));
+    if is_another_history(tx, head)? {
+        return Ok(Some(ReconcileCause::Restored { resume: cursor.map(str::to_owned).or(before), fork: None }));
     }
     // Known records that the feed did not show: the server lacks them, or the feed began after their last change.
     let has_unknown_revs = "SELECT EXISTS (SELECT 1 FROM _base WHERE rev IS NULL AND NOT deleted)";

@@ -23,22 +23,27 @@ pub(crate) fn begin(connection: &mut Connection, cause: &ReconcileCause) -> Resu
 /// Begins a reconcile that fetches all records again, because a person does not trust the rows: no revision is known afterwards,
 /// so every version of the server is newer. A server that does not know the cursor may have any history.
 pub(in crate::store) fn begin_anew(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
-    if tx.query_row(is_whole, [], |row| row.get(0))? {
-        lost::note_overwritten(tx)?;
-    }
-    base::forget_revs(tx, 0)?;
-    let knows_cursor = "SELECT blocked_by IS NOT ?1 FROM _sync";
-    if tx.query_row(knows_cursor, [BlockCause::UnknownCursor], |row| row.get(0))? {
-        begin_in(tx, &ReconcileCause::Asked { accepted: false }, false)?;
+    let is_unknown = "SELECT blocked_by IS ?1 FROM _sync";
+    if tx.query_row(is_unknown, [BlockCause::UnknownCursor], |row| row.get(0))? {
+        begin_with_unknown_history(tx)?;
     } else {
-        compare_with_unknown_history(tx)?;
+        let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
+        if tx.query_row(is_whole, [], |row| row.get(0))? {
+            lost::note_overwritten(tx, false)?;
+        }
+        base::forget_revs(tx, 0)?;
+        begin_in(tx, &ReconcileCause::Asked { accepted: false }, false)?;
     }
     tx.execute(
         "UPDATE _sync SET phase = 'new', blocked_by = NULL, reason = NULL, current_at = NULL, verified_at = NULL",
         [],
     )?;
     Ok(())
+}
+
+/// Begins a reconcile with a server whose history may be another one from its beginning. The feed is read from its beginning.
+pub(in crate::store) fn begin_with_unknown_history(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    begin_in(tx, &ReconcileCause::Restored { resume: None, fork: None }, false).map(drop)
 }
 
 /// `ends_backfill`: true when the reconcile completes a backfill that has reached the head.
@@ -53,41 +58,30 @@ fn begin_in(
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
     let before = load(tx)?;
-    let is_filled = backfilled || ends_backfill;
-    if !begun || (!is_filled && before.is_none() && matches!(cause, ReconcileCause::Asked { .. })) {
+    let is_asked = matches!(cause, ReconcileCause::Asked { .. });
+    if before.is_none() && (!begun || (is_asked && !backfilled && !ends_backfill)) {
         return Ok(None);
     }
     listing::clear(tx)?;
     base::clear_reported_missing(tx)?;
-    if !matches!(cause, ReconcileCause::Asked { .. }) {
+    if !is_asked {
         missed_events::mark_events_missed(tx)?;
     }
     let fork = known_fork(tx, cause)?;
     let only_changes = only_changes_differ(cause, before.as_ref(), backfilled) && last_change(tx, position)?.is_some();
     let counts = counts_at_start(tx, only_changes)?;
-    let mut shared = position;
+    // During a reconcile, rows may already belong to the new history.
+    let whole = backfilled && before.is_none();
+    let shared = match cause {
+        ReconcileCause::Restored { .. } => position.min(fork.unwrap_or(0)),
+        _ => position,
+    };
     match cause {
-        ReconcileCause::Gap { resume } => {
-            tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
-            log(
-                tx,
-                LogLevel::Warning,
-                "This replica was offline for longer than the server keeps history; comparing with the server's lists.",
-            )?;
-        }
-        ReconcileCause::Restored { resume, .. } => {
-            // During a reconcile, rows may already belong to the new history.
-            let whole = backfilled && before.is_none();
-            shared = position.min(fork.unwrap_or(0));
-            forget_history(tx, resume, fork, shared, whole)?;
-        }
-        ReconcileCause::Asked { .. } if ends_backfill => {
-            log(tx, LogLevel::Info, "The feed did not show all records; comparing with the server's lists.")?;
-        }
-        ReconcileCause::Asked { .. } => {
-            log(tx, LogLevel::Info, "Comparing with the server's lists, as a person asked.")?;
-        }
+        ReconcileCause::Gap { resume } => drop(tx.execute("UPDATE _sync SET cursor = ?1", [resume])?),
+        ReconcileCause::Restored { resume, .. } => forget_history(tx, resume.as_deref(), fork, shared, whole)?,
+        ReconcileCause::Asked { .. } => {}
     }
+    log_begin(tx, cause, ends_backfill)?;
     let since = if only_changes || is_few_unknown(tx)? { last_change(tx, shared)? } else { None };
     // A person's agreement does not cover deletions that a later state of the server brings.
     let (accepted, tail) = match cause {
@@ -106,6 +100,26 @@ fn begin_in(
         (cause.as_str(), &since, fork, accepted, tail, &counts, only_changes),
     )?;
     load(tx)
+}
+
+fn log_begin(tx: &Transaction<'_>, cause: &ReconcileCause, ends_backfill: bool) -> Result<(), StoreError> {
+    let (level, text) = match cause {
+        ReconcileCause::Gap { .. } => (
+            LogLevel::Warning,
+            "This replica was offline for longer than the server keeps history; comparing with the server's lists.",
+        ),
+        ReconcileCause::Restored { resume: Some(_), .. } => {
+            (LogLevel::Warning, "The server was put back to an older copy; comparing with its lists.")
+        }
+        ReconcileCause::Restored { resume: None, .. } => {
+            (LogLevel::Warning, "The server may have another history; comparing with its lists.")
+        }
+        ReconcileCause::Asked { .. } if ends_backfill => {
+            (LogLevel::Info, "The feed did not show all records; comparing with the server's lists.")
+        }
+        ReconcileCause::Asked { .. } => (LogLevel::Info, "Comparing with the server's lists, as a person asked."),
+    };
+    log(tx, level, text)
 }
 
 /// The records of each collection, as JSON. A restart keeps the first counts: the running reconcile has fetched records that
@@ -147,42 +161,18 @@ fn known_fork(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<i64
 /// with the present history. `whole`: true when the rows hold only the discarded history.
 fn forget_history(
     tx: &Transaction<'_>,
-    resume: &str,
+    resume: Option<&str>,
     fork: Option<i64>,
     shared: i64,
     whole: bool,
 ) -> Result<(), StoreError> {
     // The tail belongs to the discarded history too.
     tx.execute("DELETE FROM _reconcile", [])?;
-    tx.execute("UPDATE _sync SET cursor = ?1, position = ?2, head = NULL", (resume, shared))?;
+    let go_back =
+        "UPDATE _sync SET cursor = ?1, position = ?2, head = NULL, backfilled = backfilled AND ?1 IS NOT NULL";
+    tx.execute(go_back, (resume, shared))?;
     lost::forget(tx, fork, whole)?;
-    log(tx, LogLevel::Warning, "The server was put back to an older copy; comparing with its lists.")?;
     fork.map_or(Ok(()), |fork| lost::offer_after_fork(tx, fork))
-}
-
-/// Begins a reconcile with a server whose history is not that of the rows: no revision is known, the feed is read from its
-/// beginning, and all records are compared.
-pub(in crate::store) fn compare_with_unknown_history(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    forget_server(tx)?;
-    let counts = counts_at_start(tx, false)?;
-    lost::forget_positions(tx)?;
-    tx.execute(
-        "INSERT INTO _reconcile (one, cause, step, accepted, counts_at_start, only_changes)
-         VALUES (1, 'restored', 'property', 0, ?1, 0)",
-        [counts],
-    )?;
-    Ok(())
-}
-
-/// Forgets all that is known of a server's history: the feed is read from its beginning, over the rows.
-pub(in crate::store) fn forget_server(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    base::forget_revs(tx, 0)?;
-    listing::clear(tx)?;
-    Ok(tx.execute_batch(
-        "DELETE FROM _reconcile;
-         UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, current_at = NULL, verified_at = NULL,
-             phase = 'new', blocked_by = NULL, reason = NULL, max_file_bytes = NULL;",
-    )?)
 }
 
 /// [`begin`] at the end of a backfill. The feed continues from `position`, so the tail has this position from the start.

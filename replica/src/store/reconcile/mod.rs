@@ -23,7 +23,7 @@ mod sweep;
 pub(crate) mod verify;
 
 pub(crate) use self::begin::begin;
-pub(super) use self::begin::{begin_anew, begin_at_the_present, compare_with_unknown_history, forget_server};
+pub(super) use self::begin::{begin_anew, begin_at_the_present, begin_with_unknown_history};
 pub(crate) use self::finish::finish;
 pub(crate) use self::listing::records_to_fetch;
 pub(crate) use self::progress::{ask_person, compare_everything, load, note_request, set_step};

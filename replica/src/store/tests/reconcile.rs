@@ -108,7 +108,7 @@ fn deleted_in_gap() -> Scene {
 
 /// The server was restored to an older copy.
 fn restored(fork: Option<i64>) -> ReconcileCause {
-    ReconcileCause::Restored { resume: "r".into(), fork }
+    ReconcileCause::Restored { resume: Some("r".into()), fork }
 }
 
 fn gap() -> ReconcileCause {

@@ -9,7 +9,9 @@ use crate::store::{reconcile, salvage};
 fn restored() -> Scene {
     let mut scene = Scene::with(vec![task(5, "Paint", "low")]);
     scene.is_at_present(5);
-    reconcile::begin(&mut scene.db, &ReconcileCause::Restored { resume: "r".into(), fork: None }).unwrap().unwrap();
+    reconcile::begin(&mut scene.db, &ReconcileCause::Restored { resume: Some("r".into()), fork: None })
+        .unwrap()
+        .unwrap();
     assert_eq!(scene.one("SELECT coalesce(rev, 'null') FROM tasks"), "null");
     scene
 }
@@ -36,7 +38,7 @@ fn profile_unset_by_restore_goes_with_its_last_edit() {
     let mut scene = Scene::with(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
     scene.is_at_present(3);
     scene.does("UPDATE property SET city = 'Basel'");
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: Some(0) });
+    scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: Some(0) });
     let unset = ReconcileResponse::default();
     reconcile::save_response(&mut scene.db, &ReconcileQuery::Property, &unset, &ReconcileStep::Done).unwrap();
     scene.is_at_present(0);

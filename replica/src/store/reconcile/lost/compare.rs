@@ -150,7 +150,10 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lo
 /// lost.
 /// The mark lasts until the end of the reconcile. `is_fork_known`: only edits at an unknown position are compared
 /// at that end. Correct only while the rows hold one whole history.
-pub(super) fn note_overwritten(tx: &Transaction<'_>, is_fork_known: bool) -> Result<(), StoreError> {
+pub(in crate::store::reconcile) fn note_overwritten(
+    tx: &Transaction<'_>,
+    is_fork_known: bool,
+) -> Result<(), StoreError> {
     let condition = if is_fork_known { "rev IS NULL" } else { "1" };
     let mut statement = tx.prepare_cached(&format!(
         "SELECT id, kind, record_id, method, patch FROM edit_history

@@ -10,33 +10,22 @@ use crate::store::edits::outbox;
 use crate::store::edits::reason::Reason;
 use crate::store::{StoreError, base};
 
-/// Forgets all revisions of the discarded history. Returns the number of records whose revision is now unknown. `whole`: true when the rows hold only the discarded history, up to `_sync.position`.
-pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<i64, StoreError> {
+/// Forgets all revisions of the discarded history. `whole`: true when the rows hold only the discarded history, up to
+/// `_sync.position`.
+pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Result<(), StoreError> {
     if whole {
         // Edits that the records did not show before the restore were overwritten. The restore did not lose them.
         compare::note_overwritten(tx, fork.is_some())?;
     }
     if fork.is_none() {
-        forget_positions(tx)?;
+        // Each confirmed edit may belong to the discarded history, so each is compared at the end of the reconcile.
+        tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;
     }
     drop_preconditions(tx, fork)?;
     let fork = fork.unwrap_or(0);
     // The new history may contain these edits too. Only the server's present records can tell.
     tx.execute("UPDATE _outbox SET acked_rev = NULL WHERE acked_rev > ?1", [fork])?;
     base::forget_revs(tx, fork)
-}
-
-/// Called before all records are read again: marks the confirmed edits that were overwritten, because overwritten
-/// edits are not lost edits. Correct only while the rows hold one whole history.
-pub(crate) fn note_overwritten(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    compare::note_overwritten(tx, false)
-}
-
-/// Forgets the positions of all confirmed edits: each may belong to the discarded history, so each is compared at the end of the
-/// reconcile.
-pub(in crate::store::reconcile) fn forget_positions(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;
-    Ok(())
 }
 
 /// Drops requests with a revision of the discarded history, because the new history may have the same revision with

@@ -65,7 +65,7 @@ fn rebuild_keeps_pending_restore() {
     let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
     scene.hear(vec![with_key(made, &key)]);
     assert_eq!(scene.outcomes(), [(2, EditOutcome::Confirmed)]);
-    scene.recovers(&ReconcileCause::Restored { resume: "r".into(), fork: None });
+    scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
     reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
     assert_eq!(wreck.rebuilt().kept_as, None);
     let scene = &mut wreck.scene;

@@ -150,7 +150,11 @@ impl Link {
             return self.lost(turn, refusal.message, None);
         };
         (self.cursor, self.position) = (Some(resume.clone()), 0);
-        let cause = if restored { ReconcileCause::Restored { resume, fork } } else { ReconcileCause::Gap { resume } };
+        let cause = if restored {
+            ReconcileCause::Restored { resume: Some(resume), fork }
+        } else {
+            ReconcileCause::Gap { resume }
+        };
         turn.actions.extend([Action::CloseStream, Action::StartReconcile(cause)]);
         // The new cursor may have expired by now as well. From the second expiry in a row the link waits, longer each time.
         self.expired_cursors += 1;
