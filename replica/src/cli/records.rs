@@ -356,6 +356,7 @@ fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), F
     match row.rev {
         Some(rev) => line("rev", &rev.to_string())?,
         None if replica.status()?.phase == Phase::Local => {}
+        None if row.pending == Pending::No => output::message("its position on the server is read again"),
         None => output::message("the server has not confirmed it yet"),
     }
     if row.pending != Pending::No {

@@ -81,6 +81,10 @@ fn location_text(why: &Origins, phase: Phase) -> String {
         (Some(rev), _) => format!("the server has it at position {rev}{}", last_change_text(why)),
         (None, Some(at)) => format!("deleted on the server at position {at}"),
         (None, None) if phase == Phase::Local => "this home has no server".to_owned(),
+        // A rebuild, or a reconcile after a restore, has not read the record again yet.
+        (None, None) if why.fields.iter().any(|origin| origin.server.is_some()) => {
+            "its position on the server is read again".to_owned()
+        }
         (None, None) if why.edits.is_empty() && !why.shown => "it is not known on the server".to_owned(),
         (None, None) => "the server has not confirmed it yet".to_owned(),
     };

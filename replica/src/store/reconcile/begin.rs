@@ -34,8 +34,10 @@ pub(in crate::store) fn begin_anew(tx: &Transaction<'_>) -> Result<(), StoreErro
         base::forget_revs(tx, 0)?;
         begin_in(tx, &ReconcileCause::Asked { accepted: false }, false)?;
     }
+    // Without a reconcile the first backfill goes on.
     tx.execute(
-        "UPDATE _sync SET phase = 'new', blocked_by = NULL, reason = NULL, current_at = NULL, verified_at = NULL",
+        "UPDATE _sync SET phase = CASE WHEN EXISTS (SELECT 1 FROM _reconcile) THEN 'reconciling' ELSE 'new' END,
+             blocked_by = NULL, reason = NULL, current_at = NULL, verified_at = NULL",
         [],
     )?;
     Ok(())

@@ -70,7 +70,12 @@ pub(in crate::store) fn create_table(resource: &Resource) -> String {
     );
     column("updated_at", &format!("TEXT DEFAULT ({NOW})"), "When the server last changed it", false);
     column("updated_by", "TEXT", "Who changed it last on the server: the name of a person or a key", false);
-    column("rev", "INTEGER", "Position of its last change; null while the server has not confirmed it", false);
+    column(
+        "rev",
+        "INTEGER",
+        "Position of its last change; null until the server confirms it, and until a rebuild or reconcile has read it again",
+        false,
+    );
     column("extra", "TEXT", "JSON of members that a newer server sent", true);
     text.push_str(") STRICT");
     text

@@ -148,7 +148,7 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
     assert_eq!((begun.scope, begun.tail_position), (ALL_RECORDS, Some(5)));
-    assert_eq!(scene.row("SELECT cursor, position, backfilled FROM _sync"), json!(["c5", 5, 1]));
+    assert_eq!(scene.row("SELECT cursor, position, phase FROM _sync"), json!(["c5", 5, "reconciling"]));
     let kitchen = record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }));
     scene.is_listed(Kind::Room, vec![kitchen], 5);
     assert_eq!(scene.sweeps(Kind::Room, &[(ROOM, 5)], 5), SweepOutcome::Done);
