@@ -161,6 +161,11 @@ pub(crate) fn is_older_copy(db: &Path, main: &MainFile) -> bool {
     found.is_some_and(|(number, note)| !note.current.contains(&number) && note.is_older_copy(db, number))
 }
 
+/// [`is_older_copy`] with a handle of its own, for the rare moment after a copy.
+pub(crate) fn has_older_content(db: &Path) -> bool {
+    MainFile::open(db).is_some_and(|main| is_older_copy(db, &main))
+}
+
 fn forget(db: &Path) -> io::Result<()> {
     match fs::remove_file(note_path(db)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -17,6 +17,9 @@ pub(crate) fn lost_content(db: &Path) -> Option<StoreError> {
     }
 }
 
+/// Looks at a file that is being copied, at most. A copy that goes on for longer is taken for an emptied file.
+const COPY_LOOKS_MAX: u32 = 50;
+
 /// The identity of an opened database file. A rename does not change it.
 #[derive(Debug)]
 pub struct OpenedFile {
@@ -35,6 +38,25 @@ impl OpenedFile {
     /// The identity of the file that is at the path now.
     pub fn new(db: &Path) -> OpenedFile {
         OpenedFile { db: db.to_owned(), id: file_id(db) }
+    }
+
+    /// True when another program has copied a file over the database just now: the copy empties the file first, and then fills it. Waits
+    /// while the file is empty or grows, for [`COPY_LOOKS_MAX`] calls of `pause` at most. False for a file that stays empty.
+    pub(crate) fn was_copied_over(&self, mut pause: impl FnMut()) -> bool {
+        let bytes = || fs::metadata(&self.db).map(|file| file.len());
+        if self.id.is_none() || !matches!(bytes(), Ok(0)) {
+            return false;
+        }
+        let mut before = 0;
+        for _ in 0..COPY_LOOKS_MAX {
+            pause();
+            let Ok(now) = bytes() else { return false };
+            if now > 0 && now == before {
+                return true;
+            }
+            before = now;
+        }
+        false
     }
 
     /// An error once the path leads to another file, an empty file or no file: later writes would be lost.
@@ -78,5 +100,22 @@ mod tests {
         file.ensure_unmoved().unwrap();
         fs::write(&db, "").unwrap();
         assert!(matches!(file.ensure_unmoved(), Err(StoreError::Moved(_))));
+    }
+
+    #[test]
+    fn copy_over_an_opened_file_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
+        fs::write(&db, "new").unwrap();
+        let file = OpenedFile::new(&db);
+        assert!(!file.was_copied_over(|| panic!("nothing copies")));
+        fs::write(&db, "").unwrap();
+        let mut pieces = ["", "ol", "old", "old"].into_iter();
+        assert!(file.was_copied_over(|| fs::write(&db, pieces.next().unwrap()).unwrap()));
+        assert_eq!(pieces.next(), None, "the copy has ended");
+        fs::write(&db, "").unwrap();
+        assert!(!file.was_copied_over(|| ()), "it stays empty");
+        fs::remove_file(&db).unwrap();
+        assert!(!file.was_copied_over(|| panic!("there is no file")));
     }
 }

@@ -83,7 +83,7 @@ fn begin_in(
         ReconcileCause::Restored { resume, .. } => forget_history(tx, resume.as_deref(), fork, shared, whole)?,
         ReconcileCause::Asked { .. } => {}
     }
-    log_begin(tx, cause, ends_backfill)?;
+    log_begin(tx, cause)?;
     let since = if only_changes || is_few_unknown(tx)? { last_change(tx, shared)? } else { None };
     // A person's agreement does not cover deletions that a later state of the server brings.
     let (accepted, tail) = match cause {
@@ -104,7 +104,7 @@ fn begin_in(
     load(tx)
 }
 
-fn log_begin(tx: &Transaction<'_>, cause: &ReconcileCause, ends_backfill: bool) -> Result<(), StoreError> {
+fn log_begin(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<(), StoreError> {
     let (level, text) = match cause {
         ReconcileCause::Gap { .. } => (
             LogLevel::Warning,
@@ -116,10 +116,7 @@ fn log_begin(tx: &Transaction<'_>, cause: &ReconcileCause, ends_backfill: bool) 
         ReconcileCause::Restored { resume: None, .. } => {
             (LogLevel::Warning, "The server may have another history; comparing with its lists.")
         }
-        ReconcileCause::Asked { .. } if ends_backfill => {
-            (LogLevel::Info, "The feed did not show all records; comparing with the server's lists.")
-        }
-        ReconcileCause::Asked { .. } => (LogLevel::Info, "Comparing with the server's lists, as a person asked."),
+        ReconcileCause::Asked { .. } => (LogLevel::Info, "Comparing all records with the server's lists."),
     };
     log(tx, level, text)
 }

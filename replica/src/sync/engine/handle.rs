@@ -2,17 +2,20 @@
 //! Must not decide what to do next.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::disk::{block_cause, ignore_disk_full};
 use super::messages::{Command, DriverEvent, Moment, StepOutput};
 use super::state::Engine;
 use crate::store::edits::{edit_ids, next_tasks};
-use crate::store::{StoreError, connection, control, disk_reserve, reconcile, stream_finding, sync_state};
+use crate::store::{StoreError, connection, control, disk_reserve, marks, reconcile, stream_finding, sync_state};
 use crate::sync::core::{Action, Control, EndReason, Event, LinkInput, Millis, PushInput, Request, Start, StreamEvent};
 use crate::sync::wire;
 
 /// The time between the first sign of an altered schema and its restore.
 const RESTORE_DELAY: Millis = 2000;
+/// The pause between two looks at a file that another program copies over the database.
+const COPY_PAUSE: Duration = Duration::from_millis(100);
 
 /// True for a report that brings no data: the restore of an altered schema waits for its delay.
 fn is_deferrable(event: &DriverEvent) -> bool {
@@ -49,7 +52,7 @@ impl Engine {
 
     /// Takes a report of the driver. Returns the commands that follow.
     pub fn handle(&mut self, now: Moment, event: DriverEvent) -> Result<StepOutput, StoreError> {
-        self.place.ensure_unmoved()?;
+        self.ensure_own_file()?;
         if !self.is_schema_altered()? {
             // Another program may have restored the objects.
             self.restore_at = None;
@@ -107,6 +110,15 @@ impl Engine {
             DriverEvent::StopRequested => Event::Link(LinkInput::Control(Control::End(EndReason::Done))),
         };
         self.run(now, [event])
+    }
+
+    /// An error when the path does not lead to the file that was opened, or when an older copy was put into it just now: its pages must
+    /// not be read together with the log.
+    fn ensure_own_file(&self) -> Result<(), StoreError> {
+        if self.place.was_copied_over(|| std::thread::sleep(COPY_PAUSE)) && marks::has_older_content(&self.db) {
+            return Err(StoreError::NotOfItsLog(self.db.clone()));
+        }
+        self.place.ensure_unmoved()
     }
 
     /// Makes the next tasks of recurring tasks that were completed with plain SQL.
