@@ -153,6 +153,18 @@ pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64) -> Result<(), Sto
     Ok(())
 }
 
+/// Forgets the revisions of all records that the server has, and the deletes that no edit waits for: every version of the server is
+/// newer. The history stays the same, so edits of deleted records keep their reason.
+pub(crate) fn forget_revs_within_history(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    for kind in Kind::ALL {
+        tx.execute(&format!("UPDATE {} SET rev = NULL WHERE rev IS NOT NULL", kind.collection()), [])?;
+    }
+    Ok(tx.execute_batch(
+        "DELETE FROM _base WHERE deleted AND fields = '{}';
+         UPDATE _base SET rev = NULL WHERE NOT deleted;",
+    )?)
+}
+
 /// Forgets a record that the server does not have. Its row stays.
 pub(crate) fn forget_record(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     tx.execute(&format!("UPDATE {} SET rev = NULL WHERE id = ?1", kind.collection()), [id])?;

@@ -277,6 +277,11 @@ impl<'a> Run<'a> {
         // Edits are measured against the new position.
         let shown = if self.start.reconciling { self.start.position } else { self.position };
         self.write_position(batch, proof, shown, compare.is_none())?;
+        // Before accepted edits are compared: the reconcile reads their records again, and compares them at its end.
+        let reconcile = match compare {
+            Some(cause) => reconcile::begin_at_the_present(tx, &cause, self.position)?,
+            None => None,
+        };
         self.notice_lost(batch, shown)?;
         let settled = settle::settle(tx, shown, self.now)?;
         // A heartbeat comes when there is no event to send.
@@ -290,10 +295,6 @@ impl<'a> Run<'a> {
         for (kind, id) in self.covered.iter().filter(|_| !self.start.reconciling) {
             self.affects_edits |= recheck::recheck_record(tx, *kind, id, self.now)?;
         }
-        let reconcile = match compare {
-            Some(cause) => reconcile::begin_at_the_present(tx, &cause, self.position)?,
-            None => None,
-        };
         let Run { position, affects_edits, confirms_edits, .. } = self;
         Ok(Applied { position, affects_edits, confirms_edits, has_id_gap, reconcile })
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{BlockCause, LogLevel, Phase};
-use crate::store::edits::outbox;
+use crate::store::edits::{outbox, settle};
 use crate::store::reconcile;
 use crate::store::sync_state::{Home, write_home};
 use crate::store::{StoreError, base, gate, log, rows};
@@ -144,23 +144,20 @@ pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), Sto
     gate::sync_tx(connection, |tx| {
         release_requests(tx)?;
         base::forget_revs(tx, 0)?;
+        settle::unmark_overwritten(tx)?;
         tx.execute_batch(
             "DELETE FROM _reconcile; DELETE FROM _listed;
-             UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, blocked_by = NULL",
+             UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, refill_server = NULL,
+                 refill_home_id = NULL, refill_kind = NULL, refill_after_id = NULL",
         )?;
         tx.execute_batch(FORGET_SERVER)?;
         write_home(tx, home)?;
-        tx.execute(
-            "UPDATE _sync SET refill_server = NULL, refill_home_id = NULL, refill_kind = NULL, refill_after_id = NULL",
-            [],
-        )?;
         log(tx, LogLevel::Info, &format!("The home on {} has the records; this replica follows it.", home.server))
     })
 }
 
 /// Forgets what the lost server had told besides its history.
-const FORGET_SERVER: &str =
-    "UPDATE _sync SET current_at = NULL, verified_at = NULL, phase = 'new', reason = NULL, max_file_bytes = NULL";
+const FORGET_SERVER: &str = "UPDATE _sync SET current_at = NULL, verified_at = NULL, phase = 'new', blocked_by = NULL, reason = NULL, max_file_bytes = NULL";
 
 fn release_requests(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let sent = "SELECT id FROM edits WHERE idempotency_key IS NOT NULL OR state = 'sent'";

@@ -12,7 +12,7 @@ pub(crate) fn cause_to_reconcile(
     head: i64,
     cursor: Option<&str>,
 ) -> Result<Option<ReconcileCause>, StoreError> {
-    let (is_done, before): (bool, Option<String>) =
+    let (is_done, stored_cursor): (bool, Option<String>) =
         tx.query_row("SELECT backfilled OR EXISTS (SELECT 1 FROM _reconcile), cursor FROM _sync", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
@@ -20,12 +20,12 @@ pub(crate) fn cause_to_reconcile(
         return Ok(None);
     }
     if is_another_history(tx, head)? {
-        return Ok(Some(ReconcileCause::Restored { resume: cursor.map(str::to_owned).or(before), fork: None }));
+        return Ok(Some(ReconcileCause::Restored { resume: cursor.map(str::to_owned).or(stored_cursor), fork: None }));
     }
-    // Known records that the feed did not show: the server lacks them, or the feed began after their last change.
+    // Known records that the feed did not show: the server lacks them, or a rebuild forgot the revision after the feed had shown them.
     let has_unknown_revs = "SELECT EXISTS (SELECT 1 FROM _base WHERE rev IS NULL AND NOT deleted)";
-    let is_unproven: bool = tx.query_row(has_unknown_revs, [], |row| row.get(0))?;
-    Ok(is_unproven.then_some(ReconcileCause::Asked { accepted: false }))
+    let is_any_unknown: bool = tx.query_row(has_unknown_revs, [], |row| row.get(0))?;
+    Ok(is_any_unknown.then_some(ReconcileCause::Asked { accepted: false }))
 }
 
 /// True when a confirmed edit belongs to another history than the server's: the edit's position is after the head, or

@@ -10,9 +10,11 @@ use crate::store::reconcile::{listing, lost};
 use crate::store::schema::order;
 use crate::store::{StoreError, base, gate, log};
 
-/// Records of unknown revision that are fetched one by one, at most. When there are more, and more than a tenth of all
-/// records, listing all records costs less.
+/// Records of unknown revision that are fetched one by one in any case.
 const UNKNOWN_REVS_MAX: i64 = 100;
+
+/// Records of one page. When one record in so many or more is of unknown revision, a list of all records takes fewer requests.
+const PAGE_RECORDS: i64 = 100;
 
 /// Begins a reconcile, or restarts the running reconcile from the server's present state. None when the replica has
 /// nothing to compare: the feed was not read yet, or a person asks during the first backfill.
@@ -20,19 +22,27 @@ pub(crate) fn begin(connection: &mut Connection, cause: &ReconcileCause) -> Resu
     gate::sync_tx(connection, |tx| begin_in(tx, cause, false))
 }
 
-/// Begins a reconcile that fetches all records again, because a person does not trust the rows: no revision is known afterwards,
+/// Begins a reconcile that fetches all records again, because the rows are not trusted: no revision is known afterwards,
 /// so every version of the server is newer. A server that does not know the cursor may have any history.
 pub(in crate::store) fn begin_anew(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    // A rebuild syncs before, so the word is of the present server.
     let is_unknown = "SELECT blocked_by IS ?1 FROM _sync";
     if tx.query_row(is_unknown, [BlockCause::UnknownCursor], |row| row.get(0))? {
         begin_with_unknown_history(tx)?;
     } else {
         let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
         if tx.query_row(is_whole, [], |row| row.get(0))? {
+            // A restore before the end of the reconcile must not take these edits for lost.
             lost::note_overwritten(tx, false)?;
         }
-        base::forget_revs(tx, 0)?;
-        begin_in(tx, &ReconcileCause::Asked { accepted: false }, false)?;
+        base::forget_revs_within_history(tx)?;
+        if begin_in(tx, &ReconcileCause::Asked { accepted: false }, false)?.is_none() {
+            log(
+                tx,
+                LogLevel::Info,
+                "All records are compared with the server's lists at the end of the first download.",
+            )?;
+        }
     }
     // Without a reconcile the first backfill goes on.
     tx.execute(
@@ -61,7 +71,13 @@ fn begin_in(
         })?;
     let before = load(tx)?;
     let is_asked = matches!(cause, ReconcileCause::Asked { .. });
-    if before.is_none() && (!begun || (is_asked && !backfilled && !ends_backfill)) {
+    let has_rows = match cause {
+        ReconcileCause::Asked { .. } => begun && (backfilled || ends_backfill),
+        ReconcileCause::Gap { .. } | ReconcileCause::Restored { resume: Some(_), .. } => begun,
+        // Edits that a damaged database has kept may be lost there.
+        ReconcileCause::Restored { resume: None, .. } => true,
+    };
+    if before.is_none() && !has_rows {
         return Ok(None);
     }
     listing::clear(tx)?;
@@ -72,15 +88,17 @@ fn begin_in(
     let fork = known_fork(tx, cause)?;
     let only_changes = only_changes_differ(cause, before.as_ref(), backfilled) && last_change(tx, position)?.is_some();
     let counts = counts_at_start(tx, only_changes)?;
-    // During a reconcile, rows may already belong to the new history.
-    let whole = backfilled && before.is_none();
+    // Before the end of a backfill, rows are missing. During a reconcile, rows may already belong to the new history.
+    let holds_one_history = backfilled && before.is_none();
     let shared = match cause {
         ReconcileCause::Restored { .. } => position.min(fork.unwrap_or(0)),
         _ => position,
     };
     match cause {
         ReconcileCause::Gap { resume } => drop(tx.execute("UPDATE _sync SET cursor = ?1", [resume])?),
-        ReconcileCause::Restored { resume, .. } => forget_history(tx, resume.as_deref(), fork, shared, whole)?,
+        ReconcileCause::Restored { resume, .. } => {
+            forget_history(tx, resume.as_deref(), fork, shared, holds_one_history)?
+        }
         ReconcileCause::Asked { .. } => {}
     }
     log_begin(tx, cause)?;
@@ -169,6 +187,7 @@ fn forget_history(
     tx.execute("DELETE FROM _reconcile", [])?;
     let go_back =
         "UPDATE _sync SET cursor = ?1, position = ?2, head = NULL, backfilled = backfilled AND ?1 IS NOT NULL";
+    // Without a cursor the feed begins again, and shows only the newest event of a record.
     tx.execute(go_back, (resume, shared))?;
     lost::forget(tx, fork, whole)?;
     fork.map_or(Ok(()), |fork| lost::offer_after_fork(tx, fork))
@@ -191,7 +210,7 @@ pub(in crate::store) fn begin_at_the_present(
 fn is_few_unknown(tx: &Transaction<'_>) -> Result<bool, StoreError> {
     let text = "SELECT count(*) FILTER (WHERE rev IS NULL), count(*) FROM _base WHERE NOT deleted";
     let (unknown, all): (i64, i64) = tx.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(unknown <= UNKNOWN_REVS_MAX || unknown * 10 <= all)
+    Ok(unknown <= UNKNOWN_REVS_MAX || unknown * PAGE_RECORDS <= all)
 }
 
 /// The time (RFC 3339) of the last change up to a position. Later changes have the same time or a later time.

@@ -11,10 +11,11 @@ use crate::store::{StoreError, base, gate, log};
 /// Ends the reconcile: compares the accepted and confirmed edits, and moves the position to the tail.
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
-        let (cause, gone, only_changes): (String, i64, bool) =
-            tx.query_row("SELECT cause, deleted_count, only_changes FROM _reconcile", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })?;
+        let (cause, gone, only_changes): (String, i64, bool) = tx.query_row(
+            "SELECT cause, deleted_count, only_changes AND since IS NOT NULL FROM _reconcile",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
         let restored = cause == "restored";
         lost::offer_accepted(tx, restored, now)?;
         if restored {

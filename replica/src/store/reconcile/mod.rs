@@ -8,7 +8,7 @@
 //!
 //! - [`progress`], [`begin`](mod@begin), [`response`], [`sweep`](mod@sweep), [`finish`](mod@finish): the steps. [`listing`]: the
 //!   ids that the server has.
-//! - [`lost`]: edits that a restored server lost. [`backfill`]: the end of a backfill.
+//! - [`lost`]: edits that a restored server lost. [`backfill`]: whether a reconcile follows a backfill.
 //!   [`verify`]: a comparison of all records. [`sentences`]: lines for `sync_log`.
 
 pub(super) mod backfill;

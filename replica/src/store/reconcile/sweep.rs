@@ -33,7 +33,7 @@ pub(crate) fn sweep(
 ) -> Result<SweepOutcome, StoreError> {
     gate::sync_tx(connection, |tx| {
         let (only_changes, accepted, restored, before): (bool, bool, bool, Option<i64>) = tx.query_row(
-            "SELECT only_changes, accepted, cause = 'restored',
+            "SELECT only_changes AND since IS NOT NULL, accepted, cause = 'restored',
                  CASE WHEN counts_at_start IS NOT NULL THEN coalesce(counts_at_start ->> ?1, 0) END FROM _reconcile",
             [kind.as_str()],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),

@@ -25,7 +25,7 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreE
     delete_work_copies(db);
     integrity::clear_reports(db);
     if is_sound(db)? {
-        return reread::start_over(db);
+        return reread::fetch_all_again(db);
     }
     let kept = next_copy_path(db, now)?;
     let mut report = with_blank(db, |blank, blank_path| replace_damaged(db, &kept, blank, blank_path))?;

@@ -7,7 +7,7 @@ use crate::store::schema::search;
 use crate::store::{StoreError, gate, open, reconcile};
 
 /// Begins a reconcile that fetches all records of a sound database again. Rows stay until the server's version replaces them.
-pub(super) fn start_over(db: &Path) -> Result<RebuildReport, StoreError> {
+pub(super) fn fetch_all_again(db: &Path) -> Result<RebuildReport, StoreError> {
     let mut connection = open::read_write(db)?;
     // Before all other writes, because a damaged `search` would make them fail.
     gate::sync_tx(&mut connection, search::refill)?;

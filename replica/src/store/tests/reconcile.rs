@@ -74,6 +74,14 @@ impl Scene {
     }
 }
 
+/// A damaged database was made anew with its edits, and has read nothing since. The home that it takes over may lack them.
+#[test]
+fn home_taken_over_without_a_cursor_is_compared() {
+    let mut scene = Scene::new();
+    crate::store::refill::take_over(&mut scene.db, &home()).unwrap();
+    assert_eq!(scene.row("SELECT cause, cursor FROM _reconcile"), json!(["restored", null]));
+}
+
 /// The id of a numbered room.
 fn room_id(n: i64) -> String {
     format!("0190a3b0-0000-7000-8000-{n:012}")

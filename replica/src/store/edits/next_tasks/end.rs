@@ -103,7 +103,7 @@ fn is_known_there(tx: &Connection, record: &str) -> Result<bool, StoreError> {
 
 /// What the server has decided about a next task that it has not shown.
 enum ServerDecision {
-    /// Nothing yet: the completion is pending, or the feed has not passed it.
+    /// Not known yet: the completion is pending, or the next event may be that of the next task.
     Open,
     /// Nothing ever: the completion was given up, and does not reach the server.
     NotAsked,

@@ -147,9 +147,8 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lo
 }
 
 /// Marks the confirmed edits of which the records show no value: later changes overwrote them before the reconcile, so they are not
-/// lost.
-/// The mark lasts until the end of the reconcile. `is_fork_known`: only edits at an unknown position are compared
-/// at that end. Correct only while the rows hold one whole history.
+/// lost. The mark lasts until the end of the reconcile. Correct only while the rows hold one whole history. `is_fork_known`: only
+/// edits at an unknown position are compared at that end.
 pub(in crate::store::reconcile) fn note_overwritten(
     tx: &Transaction<'_>,
     is_fork_known: bool,

@@ -157,6 +157,22 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     assert_eq!(scene.plan(), [1, 2]);
 }
 
+/// A restored server has lost a record, and an edit of it waits: it can be made again.
+#[test]
+fn rebuild_keeps_the_reason_of_an_edit_whose_record_was_lost() {
+    let mut wreck = Wreck::new();
+    wreck.scene.is_at_present(5);
+    wreck.scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
+    assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
+    wreck.scene.finishes();
+    let reason = "SELECT state, reason_code FROM edits WHERE id = 1";
+    assert_eq!(wreck.scene.row(reason), json!(["conflict", "lost_by_server"]));
+    wreck.rebuilt();
+    assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
+    wreck.scene.finishes();
+    assert_eq!(wreck.scene.row(reason), json!(["conflict", "lost_by_server"]));
+}
+
 #[test]
 fn rebuild_before_end_of_backfill_compares_at_its_end() {
     let mut wreck = Wreck::new();
