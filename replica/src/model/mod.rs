@@ -12,7 +12,8 @@ pub(crate) use edit::{Precondition, ReadyEdits};
 pub use feed::{BatchEnd, FeedBatch};
 pub(crate) use outcome::WriteOutcome;
 pub(crate) use reconcile::{
-    ListedId, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome,
+    ListedId, PAGE_RECORDS, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope,
+    ReconcileStep, SweepOutcome,
 };
 pub use words::{
     BlockCause, CapturePurpose, CaptureState, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method,

@@ -6,6 +6,9 @@ use hearth_contract::schema::Kind;
 use serde::Deserialize;
 use uuid::Uuid;
 
+/// Records or ids per page of a list (contract 5).
+pub(crate) const PAGE_RECORDS: u32 = 100;
+
 /// Why the replica cannot go on from its cursor alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReconcileCause {
@@ -129,7 +132,7 @@ pub(crate) enum ReconcileQuery {
     /// A page of changed records.
     Changes { kind: Kind, since: String, cursor: Option<String> },
     /// A page of all records, in the order of their creation.
-    Records { kind: Kind, cursor: Option<String> },
+    AllRecords { kind: Kind, cursor: Option<String> },
     /// A page of all ids, in the same order.
     Ids { kind: Kind, cursor: Option<String> },
     /// A page of deleted ids of all collections.

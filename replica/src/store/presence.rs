@@ -19,6 +19,8 @@ pub(crate) fn lost_content(db: &Path) -> Option<StoreError> {
 
 /// Looks at a file that is being copied, at most. A copy that goes on for longer is taken for an emptied file.
 const COPY_LOOKS_MAX: u32 = 50;
+/// Looks at a file that stays empty, at most: nothing copies over it then.
+const EMPTY_LOOKS_MAX: u32 = 5;
 
 /// The identity of an opened database file. A rename does not change it.
 #[derive(Debug)]
@@ -41,20 +43,22 @@ impl OpenedFile {
     }
 
     /// True when another program has copied a file over the database just now: the copy empties the file first, and then fills it. Waits
-    /// while the file is empty or grows, for [`COPY_LOOKS_MAX`] calls of `pause` at most. False for a file that stays empty.
+    /// while the file grows, for [`COPY_LOOKS_MAX`] calls of `pause` at most. False for a file that stays empty during
+    /// [`EMPTY_LOOKS_MAX`] of them.
     pub(crate) fn was_copied_over(&self, mut pause: impl FnMut()) -> bool {
         let bytes = || fs::metadata(&self.db).map(|file| file.len());
         if self.id.is_none() || !matches!(bytes(), Ok(0)) {
             return false;
         }
         let mut before = 0;
-        for _ in 0..COPY_LOOKS_MAX {
+        for look in 1..=COPY_LOOKS_MAX {
             pause();
-            let Ok(now) = bytes() else { return false };
-            if now > 0 && now == before {
-                return true;
+            match bytes() {
+                Ok(0) if look < EMPTY_LOOKS_MAX => {}
+                Ok(0) | Err(_) => return false,
+                Ok(now) if now == before => return true,
+                Ok(now) => before = now,
             }
-            before = now;
         }
         false
     }

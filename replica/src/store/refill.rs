@@ -156,8 +156,9 @@ pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), Sto
     })
 }
 
-/// Forgets what the lost server had told besides its history.
-const FORGET_SERVER: &str = "UPDATE _sync SET current_at = NULL, verified_at = NULL, phase = 'new', blocked_by = NULL, reason = NULL, max_file_bytes = NULL";
+/// Forgets what is known of the lost server besides its history.
+const FORGET_SERVER: &str = "UPDATE _sync SET current_at = NULL, verified_at = NULL, phase = 'new', blocked_by = NULL,
+     reason = NULL, max_file_bytes = NULL";
 
 fn release_requests(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let sent = "SELECT id FROM edits WHERE idempotency_key IS NOT NULL OR state = 'sent'";

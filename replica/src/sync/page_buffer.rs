@@ -24,8 +24,10 @@ impl QueryResponse {
     pub(super) fn may_wait(&self) -> bool {
         let goes_on = matches!(
             (&self.query, &self.next_step),
-            (ReconcileQuery::Ids { .. } | ReconcileQuery::Records { .. }, ReconcileStep::Ids { cursor: Some(_), .. })
-                | (ReconcileQuery::Changes { .. }, ReconcileStep::Changes { cursor: Some(_), .. })
+            (
+                ReconcileQuery::Ids { .. } | ReconcileQuery::AllRecords { .. },
+                ReconcileStep::Ids { cursor: Some(_), .. }
+            ) | (ReconcileQuery::Changes { .. }, ReconcileStep::Changes { cursor: Some(_), .. })
         );
         goes_on && self.found.ids.len() < IDS_MAX && self.found.records.len() < RECORDS_MAX
     }
@@ -94,7 +96,7 @@ mod tests {
             as_of: Some(5),
         };
         let all = |next_step| QueryResponse {
-            query: ReconcileQuery::Records { kind: Kind::Room, cursor: None },
+            query: ReconcileQuery::AllRecords { kind: Kind::Room, cursor: None },
             ..page(next_step, 100)
         };
         assert!(all(ids(Some("b"))).may_wait());

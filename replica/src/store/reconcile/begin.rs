@@ -3,7 +3,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::model::{BlockCause, LogLevel, Reconcile, ReconcileCause, ReconcileScope};
+use crate::model::{BlockCause, LogLevel, PAGE_RECORDS, Reconcile, ReconcileCause, ReconcileScope};
 use crate::store::edits::missed_events;
 use crate::store::reconcile::progress::load;
 use crate::store::reconcile::{listing, lost};
@@ -12,9 +12,6 @@ use crate::store::{StoreError, base, gate, log};
 
 /// Records of unknown revision that are fetched one by one in any case.
 const UNKNOWN_REVS_MAX: i64 = 100;
-
-/// Records of one page. When one record in so many or more is of unknown revision, a list of all records takes fewer requests.
-const PAGE_RECORDS: i64 = 100;
 
 /// Begins a reconcile, or restarts the running reconcile from the server's present state. None when the replica has
 /// nothing to compare: the feed was not read yet, or a person asks during the first backfill.
@@ -70,19 +67,12 @@ fn begin_in(
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
     let before = load(tx)?;
-    let is_asked = matches!(cause, ReconcileCause::Asked { .. });
-    let has_rows = match cause {
-        ReconcileCause::Asked { .. } => begun && (backfilled || ends_backfill),
-        ReconcileCause::Gap { .. } | ReconcileCause::Restored { resume: Some(_), .. } => begun,
-        // Edits that a damaged database has kept may be lost there.
-        ReconcileCause::Restored { resume: None, .. } => true,
-    };
-    if before.is_none() && !has_rows {
+    if before.is_none() && !has_rows(cause, begun, backfilled || ends_backfill) {
         return Ok(None);
     }
     listing::clear(tx)?;
     base::clear_reported_missing(tx)?;
-    if !is_asked {
+    if !matches!(cause, ReconcileCause::Asked { .. }) {
         missed_events::mark_events_missed(tx)?;
     }
     let fork = known_fork(tx, cause)?;
@@ -120,6 +110,16 @@ fn begin_in(
         (cause.as_str(), &since, fork, accepted, tail, &counts, only_changes),
     )?;
     load(tx)
+}
+
+/// True when there is something to compare. `begun`: the feed has a cursor. `is_filled`: a backfill has reached the head.
+const fn has_rows(cause: &ReconcileCause, begun: bool, is_filled: bool) -> bool {
+    match cause {
+        ReconcileCause::Asked { .. } => begun && is_filled,
+        ReconcileCause::Gap { .. } | ReconcileCause::Restored { resume: Some(_), .. } => begun,
+        // Edits that were taken out of a damaged database may be lost there.
+        ReconcileCause::Restored { resume: None, .. } => true,
+    }
 }
 
 fn log_begin(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<(), StoreError> {
@@ -205,12 +205,11 @@ pub(in crate::store) fn begin_at_the_present(
     load(tx)
 }
 
-/// True when the records at an unknown revision are few: listing changes and fetching them one by one costs less than listing all
-/// records.
+/// True when the records at an unknown revision are few: fetching them one by one takes fewer requests than a list of all records.
 fn is_few_unknown(tx: &Transaction<'_>) -> Result<bool, StoreError> {
     let text = "SELECT count(*) FILTER (WHERE rev IS NULL), count(*) FROM _base WHERE NOT deleted";
     let (unknown, all): (i64, i64) = tx.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(unknown <= UNKNOWN_REVS_MAX || unknown * PAGE_RECORDS <= all)
+    Ok(unknown <= UNKNOWN_REVS_MAX || unknown * i64::from(PAGE_RECORDS) <= all)
 }
 
 /// The time (RFC 3339) of the last change up to a position. Later changes have the same time or a later time.

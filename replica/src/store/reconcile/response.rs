@@ -39,6 +39,7 @@ pub(crate) fn save_response(
             ReconcileQuery::Record { kind, .. } => {
                 for record in &found.records {
                     save_record(tx, *kind, record)?;
+                    // The newest entry of an id counts. After a server restore its revision may be lower than the listed one.
                     listing::save_page(tx, *kind, &[listed(record)?])?;
                 }
             }
@@ -47,7 +48,7 @@ pub(crate) fn save_response(
                     save_record(tx, *kind, record)?;
                 }
             }
-            ReconcileQuery::Records { kind, cursor } => {
+            ReconcileQuery::AllRecords { kind, cursor } => {
                 if cursor.is_none() {
                     listing::clear(tx)?;
                 }
@@ -81,8 +82,7 @@ fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
     base::rebase(tx, Kind::Property, &id)
 }
 
-/// A record as its page of ids would list it. A fetched record comes after the page: the newest entry of an id counts, and the revision
-/// may be lower after a server restore.
+/// A record as a page of ids would list it.
 fn listed(record: &Fields) -> Result<ListedId, StoreError> {
     let id = text(record, "id")?;
     let id = Uuid::try_parse(id).map_err(|_| StoreError::Unexpected(format!("a listed record with the id {id}")))?;

@@ -5,9 +5,9 @@
 //! Why the result is correct: the feed brings every change after the cursor at which the reconcile began. The lists bring
 //! the rest. Of two versions of a record, the higher rev is newer, in whatever order they arrive. A record absent from the
 //! whole id list, with a rev at or before the first page's position, was deleted before that page, or the feed brings the
-//! delete. A list of all records is an id list too. Within one history, the changes and the deleted ids since the replica's position
-//! show the same, and cost what changed (contract 18). The argument holds within one history only. A server may be restored under a silent stream, so the
-//! last step checks that the server still knows the feed cursor.
+//! delete. A list of all records is an id list too. Within one history, the changes and the deleted ids since the replica's
+//! position show the same, and cost what changed (contract 18). The argument holds within one history only. A server may be
+//! restored under a silent stream, so the last step checks that the server still knows the feed cursor.
 //!
 //! States, and what moves the reconcile from state to state. A test walks this table: whatever the table does not name leaves
 //! state and actions as they are. The states that end with `due` are told apart by the step.

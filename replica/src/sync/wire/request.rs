@@ -7,7 +7,7 @@ use hearth_contract::schema::Kind;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 use super::message::HttpRequest;
-use crate::model::ReconcileQuery;
+use crate::model::{PAGE_RECORDS, ReconcileQuery};
 use crate::store::edits::push;
 
 /// The header of each request: the API version of this program.
@@ -16,8 +16,6 @@ pub(in crate::sync) const VERSION: (&str, &str) = (SERVICE_API_VERSION, CURRENT_
 const POLL_EVENTS: u32 = 500;
 /// Deleted ids per page (contract 18).
 const PAGE_DELETIONS: u32 = 1000;
-/// Records per page of a list (contract 5).
-const PAGE_RECORDS: u32 = 100;
 
 /// Characters that are percent-encoded in a query: all except the unreserved characters of RFC 3986 2.3.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -111,7 +109,7 @@ impl HttpRequest {
             ReconcileQuery::Changes { kind, since, cursor } => {
                 list(*kind, "updated_at", cursor) + &format!("&updated_since={since}")
             }
-            ReconcileQuery::Records { kind, cursor } => list(*kind, "created_at", cursor),
+            ReconcileQuery::AllRecords { kind, cursor } => list(*kind, "created_at", cursor),
             ReconcileQuery::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
             ReconcileQuery::Deletions { since_rev, cursor } => {
                 format!("{}?since={since_rev}&limit={PAGE_DELETIONS}{}", paths::DELETIONS, page(cursor))

@@ -13,11 +13,12 @@ pub(super) fn query_of(progress: &Reconcile, missing: Option<&String>) -> Option
         ReconcileStep::Property => Some(ReconcileQuery::Property),
         ReconcileStep::Changes { kind, cursor } => Some(match progress.scope.since().cloned() {
             Some(since) => ReconcileQuery::Changes { kind, since, cursor },
-            None => ReconcileQuery::Records { kind, cursor },
+            // Only a step that an earlier version has saved.
+            None => ReconcileQuery::AllRecords { kind, cursor },
         }),
         ReconcileStep::Ids { kind, cursor, .. } => Some(match progress.scope.since() {
             Some(_) => ReconcileQuery::Ids { kind, cursor },
-            None => ReconcileQuery::Records { kind, cursor },
+            None => ReconcileQuery::AllRecords { kind, cursor },
         }),
         ReconcileStep::Deletions { cursor } => {
             let since_rev = match progress.scope {

@@ -300,7 +300,7 @@ fn every_record_is_listed_once_when_no_moment_is_known() {
         World::start(Reconcile { scope: ReconcileScope::Everything { since: None }, ..new_reconcile() });
     world.answer_requests(requests, usize::MAX);
     assert_eq!((&world.saved, world.swept), (&None, 5));
-    let records = Kind::COLLECTIONS.map(|kind| ReconcileQuery::Records { kind, cursor: None });
+    let records = Kind::COLLECTIONS.map(|kind| ReconcileQuery::AllRecords { kind, cursor: None });
     let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(records).collect();
     assert_eq!(world.queries, expected);
 }
