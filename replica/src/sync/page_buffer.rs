@@ -1,44 +1,30 @@
-//! Buffers pages of a list, of ids or of changed records, to write several pages in one transaction. What each transaction changes
-//! in the indexes is then written once. Must not write.
+//! Buffers answers of a reconcile, to write several of them in one transaction. What each transaction changes in the indexes is
+//! then written once. Must not write.
 //!
-//! The core counts a buffered page as saved. The owner must therefore write the buffer before any other action, and drop
-//! the buffer after a failed write: the list then continues from the state on disk.
+//! The core counts a buffered answer as saved. The owner must therefore write the buffer before any action that reads or
+//! writes the database, and drop the buffer after a failed write: the reconcile then continues from the state on disk.
 
 use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
 
-/// Ids in the buffer: ten pages.
-const IDS_MAX: usize = 1000;
-/// Records in the buffer: five pages. A page of the server has at most 4 MiB.
-const RECORDS_MAX: usize = 500;
+/// Ids and records in the buffer: ten pages. A page of the server has at most 4 MiB.
+const ENTRIES_MAX: usize = 1000;
 
-/// The response to a query of a reconcile, and the next step.
+/// Answers to queries of a reconcile in their order, and the step after the last one.
 #[derive(Debug)]
-pub(super) struct QueryResponse {
-    pub query: ReconcileQuery,
-    pub found: ReconcileResponse,
+pub(super) struct UnwrittenPages {
+    pub pages: Vec<(ReconcileQuery, ReconcileResponse)>,
     pub next_step: ReconcileStep,
 }
 
-impl QueryResponse {
-    /// Whether the write may wait for the next page.
+impl UnwrittenPages {
+    /// Whether the write may wait for the next answer: that answer does not depend on the write.
     pub(super) fn may_wait(&self) -> bool {
-        let goes_on = matches!(
-            (&self.query, &self.next_step),
-            (
-                ReconcileQuery::Ids { .. } | ReconcileQuery::AllRecords { .. },
-                ReconcileStep::Ids { cursor: Some(_), .. }
-            ) | (ReconcileQuery::Changes { .. }, ReconcileStep::Changes { cursor: Some(_), .. })
+        let next_is_list = matches!(
+            self.next_step,
+            ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } | ReconcileStep::Deletions { .. }
         );
-        goes_on && self.found.ids.len() < IDS_MAX && self.found.records.len() < RECORDS_MAX
-    }
-
-    /// Appends the next page.
-    pub(super) fn extend(&mut self, next: QueryResponse) {
-        self.found.ids.extend(next.found.ids);
-        self.found.records.extend(next.found.records);
-        self.found.next_cursor = next.found.next_cursor;
-        self.found.as_of = self.found.as_of.max(next.found.as_of);
-        self.next_step = next.next_step;
+        let entries = |found: &ReconcileResponse| found.ids.len() + found.records.len() + found.deletions.len();
+        next_is_list && self.pages.iter().map(|(_, found)| entries(found)).sum::<usize>() < ENTRIES_MAX
     }
 }
 
@@ -47,59 +33,37 @@ mod tests {
     use hearth_contract::check::Fields;
     use hearth_contract::schema::Kind;
 
-    use uuid::Uuid;
-
     use super::*;
-    use crate::model::ListedId;
 
-    fn page(cursor: Option<&str>, next_step: ReconcileStep, as_of: i64) -> QueryResponse {
-        let found = ReconcileResponse {
-            ids: vec![ListedId { id: Uuid::nil(), rev: 1 }],
-            as_of,
-            ..ReconcileResponse::default()
-        };
-        let query = ReconcileQuery::Ids { kind: Kind::Room, cursor: cursor.map(str::to_owned) };
-        QueryResponse { query, found, next_step }
+    fn page(records: usize) -> (ReconcileQuery, ReconcileResponse) {
+        let found = ReconcileResponse { records: vec![Fields::new(); records], ..ReconcileResponse::default() };
+        (ReconcileQuery::AllRecords { kind: Kind::Room, cursor: None }, found)
+    }
+
+    fn may_wait(records: &[usize], next_step: ReconcileStep) -> bool {
+        UnwrittenPages { pages: records.iter().map(|records| page(*records)).collect(), next_step }.may_wait()
     }
 
     #[test]
-    fn pages_wait_until_the_list_ends() {
-        let more =
-            |cursor: &str| ReconcileStep::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()), as_of: Some(5) };
-        let mut buffer = page(None, more("b"), 5);
-        assert!(buffer.may_wait());
-        buffer.extend(page(Some("b"), more("c"), 9));
-        assert!(buffer.may_wait());
-        buffer.extend(page(Some("c"), ReconcileStep::Records { kind: Kind::Room, as_of: 5 }, 7));
-        assert!(!buffer.may_wait());
-        assert_eq!((buffer.found.ids.len(), buffer.found.as_of), (3, 9));
-        assert_eq!(buffer.query, ReconcileQuery::Ids { kind: Kind::Room, cursor: None }, "the query of the first page");
+    fn pages_wait_for_the_next_list() {
+        let next_page = ReconcileStep::Changes { kind: Kind::Room, cursor: Some("b".to_owned()) };
+        assert!(may_wait(&[100], next_page.clone()));
+        assert!(
+            may_wait(&[100, 7], ReconcileStep::Changes { kind: Kind::Inventory, cursor: None }),
+            "other collection"
+        );
+        assert!(may_wait(&[100, 7], ReconcileStep::Deletions { cursor: None }));
+        assert!(!may_wait(&[500, 500], next_page), "the buffer is full");
     }
+
     #[test]
-    fn changed_records_wait_until_their_collection_ends() {
-        let since = "2026-01-01T00:00:00.000Z".to_owned();
-        let changes = |kind, cursor: Option<&str>| ReconcileStep::Changes { kind, cursor: cursor.map(str::to_owned) };
-        let page = |next_step, records| QueryResponse {
-            query: ReconcileQuery::Changes { kind: Kind::Room, since: since.clone(), cursor: None },
-            found: ReconcileResponse { records: vec![Fields::new(); records], ..ReconcileResponse::default() },
-            next_step,
-        };
-        let mut buffer = page(changes(Kind::Room, Some("b")), 100);
-        assert!(buffer.may_wait());
-        buffer.extend(page(changes(Kind::Inventory, None), 7));
-        assert!(!buffer.may_wait(), "the next page is of another collection");
-        assert_eq!(buffer.found.records.len(), 107);
-        assert!(!page(changes(Kind::Room, Some("b")), RECORDS_MAX).may_wait());
-        let ids = |cursor: Option<&str>| ReconcileStep::Ids {
-            kind: Kind::Room,
-            cursor: cursor.map(str::to_owned),
-            as_of: Some(5),
-        };
-        let all = |next_step| QueryResponse {
-            query: ReconcileQuery::AllRecords { kind: Kind::Room, cursor: None },
-            ..page(next_step, 100)
-        };
-        assert!(all(ids(Some("b"))).may_wait());
-        assert!(!all(ids(None)).may_wait(), "the list starts again");
+    fn pages_do_not_wait_for_a_step_on_the_database() {
+        for step in [
+            ReconcileStep::Records { kind: Kind::Room, as_of: 5 },
+            ReconcileStep::Sweep { kind: Kind::Room, as_of: 5 },
+            ReconcileStep::Done,
+        ] {
+            assert!(!may_wait(&[1], step));
+        }
     }
 }

@@ -27,5 +27,5 @@ pub(super) use self::begin::{begin_anew, begin_at_the_present, begin_with_unknow
 pub(crate) use self::finish::finish;
 pub(crate) use self::listing::records_to_fetch;
 pub(crate) use self::progress::{ask_person, compare_everything, load, note_request, set_step};
-pub(crate) use self::response::save_response;
+pub(crate) use self::response::save_responses;
 pub(crate) use self::sweep::sweep;

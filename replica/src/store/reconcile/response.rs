@@ -11,65 +11,71 @@ use crate::store::reconcile::listing;
 use crate::store::reconcile::progress::advance;
 use crate::store::{StoreError, base, gate, mirror};
 
-/// Applies a response and writes the next step. The commit does not wait for the disk: a request that a power cut loses
-/// is made again.
-pub(crate) fn save_response(
+/// Applies responses in their order and writes the next step. The commit does not wait for the disk: a request that a power
+/// cut loses is made again.
+pub(crate) fn save_responses(
     connection: &mut Connection,
-    query: &ReconcileQuery,
-    found: &ReconcileResponse,
+    responses: &[(ReconcileQuery, ReconcileResponse)],
     then: &ReconcileStep,
 ) -> Result<(), StoreError> {
     gate::sync_tx_without_fsync(connection, |tx| {
-        match query {
-            ReconcileQuery::Ids { kind, cursor } => {
-                if cursor.is_none() {
-                    listing::clear(tx)?;
-                }
-                listing::save_page(tx, *kind, &found.ids)?;
-            }
-            ReconcileQuery::Deletions { cursor, .. } => {
-                if cursor.is_none() {
-                    listing::clear(tx)?;
-                }
-                for kind in Kind::COLLECTIONS {
-                    let of_kind = found.deletions.iter().filter(|(of, _)| *of == kind).map(|(_, listed)| *listed);
-                    listing::save_page(tx, kind, &of_kind.collect::<Vec<_>>())?;
-                }
-            }
-            ReconcileQuery::Record { kind, .. } => {
-                for record in &found.records {
-                    save_record(tx, *kind, record)?;
-                    // The newest entry of an id counts. After a server restore its revision may be lower than the listed one.
-                    listing::save_page(tx, *kind, &[listed(record)?])?;
-                }
-            }
-            ReconcileQuery::Changes { kind, .. } => {
-                for record in &found.records {
-                    save_record(tx, *kind, record)?;
-                }
-            }
-            ReconcileQuery::AllRecords { kind, cursor } => {
-                if cursor.is_none() {
-                    listing::clear(tx)?;
-                }
-                let mut page = Vec::with_capacity(found.records.len());
-                for record in &found.records {
-                    save_record(tx, *kind, record)?;
-                    page.push(listed(record)?);
-                }
-                listing::save_page(tx, *kind, &page)?;
-            }
-            ReconcileQuery::Property => {
-                for record in &found.records {
-                    save_record(tx, Kind::Property, record)?;
-                }
-                if found.records.is_empty() {
-                    unset_profile(tx, found.as_of)?;
-                }
-            }
+        for (query, found) in responses {
+            save_response(tx, query, found)?;
         }
         advance(tx, then)
     })
+}
+
+fn save_response(tx: &Transaction<'_>, query: &ReconcileQuery, found: &ReconcileResponse) -> Result<(), StoreError> {
+    match query {
+        ReconcileQuery::Ids { kind, cursor } => {
+            if cursor.is_none() {
+                listing::clear(tx)?;
+            }
+            listing::save_page(tx, *kind, &found.ids)?;
+        }
+        ReconcileQuery::Deletions { cursor, .. } => {
+            if cursor.is_none() {
+                listing::clear(tx)?;
+            }
+            for kind in Kind::COLLECTIONS {
+                let of_kind = found.deletions.iter().filter(|(of, _)| *of == kind).map(|(_, listed)| *listed);
+                listing::save_page(tx, kind, &of_kind.collect::<Vec<_>>())?;
+            }
+        }
+        ReconcileQuery::Record { kind, .. } => {
+            for record in &found.records {
+                save_record(tx, *kind, record)?;
+                // The newest entry of an id counts. After a server restore its revision may be lower than the listed one.
+                listing::save_page(tx, *kind, &[listed(record)?])?;
+            }
+        }
+        ReconcileQuery::Changes { kind, .. } => {
+            for record in &found.records {
+                save_record(tx, *kind, record)?;
+            }
+        }
+        ReconcileQuery::AllRecords { kind, cursor } => {
+            if cursor.is_none() {
+                listing::clear(tx)?;
+            }
+            let mut page = Vec::with_capacity(found.records.len());
+            for record in &found.records {
+                save_record(tx, *kind, record)?;
+                page.push(listed(record)?);
+            }
+            listing::save_page(tx, *kind, &page)?;
+        }
+        ReconcileQuery::Property => {
+            for record in &found.records {
+                save_record(tx, Kind::Property, record)?;
+            }
+            if found.records.is_empty() {
+                unset_profile(tx, found.as_of)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Removes a profile that the server does not have. A profile is never deleted, but a restored server may be from

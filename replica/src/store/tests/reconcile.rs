@@ -32,11 +32,16 @@ impl Scene {
         reconcile::begin(&mut self.db, cause).unwrap().unwrap()
     }
 
+    /// The answer to a query is written, with the step after it.
+    pub(super) fn saves(&mut self, query: ReconcileQuery, found: ReconcileResponse, then: ReconcileStep) {
+        reconcile::save_responses(&mut self.db, &[(query, found)], &then).unwrap();
+    }
+
     pub(super) fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
         let question = ReconcileQuery::Changes { kind, since: String::new(), cursor: None };
         let then = ReconcileStep::Ids { kind, cursor: None, as_of: None };
         let found = ReconcileResponse { records, as_of, ..ReconcileResponse::default() };
-        reconcile::save_response(&mut self.db, &question, &found, &then).unwrap();
+        self.saves(question, found, then);
     }
 
     /// The server lists these ids as the whole of a kind, and the sweep deletes the others.
@@ -49,7 +54,7 @@ impl Scene {
         let ids = ids.iter().map(|(id, rev)| ListedId { id: id.parse().unwrap(), rev: *rev });
         let found = ReconcileResponse { ids: ids.collect(), as_of, ..ReconcileResponse::default() };
         let question = ReconcileQuery::Ids { kind, cursor: None };
-        reconcile::save_response(&mut self.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
+        self.saves(question, found, ReconcileStep::Records { kind, as_of });
         reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
     }
 
@@ -58,7 +63,7 @@ impl Scene {
         let deletions = ids.iter().map(|(id, rev)| (kind, ListedId { id: id.parse().unwrap(), rev: *rev })).collect();
         let found = ReconcileResponse { deletions, as_of, ..ReconcileResponse::default() };
         let question = ReconcileQuery::Deletions { since_rev: 0, cursor: None };
-        reconcile::save_response(&mut self.db, &question, &found, &ReconcileStep::Sweep { kind, as_of }).unwrap();
+        self.saves(question, found, ReconcileStep::Sweep { kind, as_of });
         reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
     }
 
@@ -452,7 +457,7 @@ fn first_profile_update_waits_once_it_exists() {
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
     let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
-    reconcile::save_response(&mut scene.db, &ReconcileQuery::Property, &found, &ReconcileStep::Done).unwrap();
+    scene.saves(ReconcileQuery::Property, found, ReconcileStep::Done);
     scene.is_at_present(90);
     scene.finishes();
     assert_eq!(scene.plan(), [1]);
@@ -468,13 +473,7 @@ fn update_of_lost_profile_creates_profile() {
     scene.send(1);
     scene.recovers(&restored(Some(0)));
     scene.answer(1, WriteOutcome::PreconditionFailed);
-    reconcile::save_response(
-        &mut scene.db,
-        &ReconcileQuery::Property,
-        &ReconcileResponse::default(),
-        &ReconcileStep::Done,
-    )
-    .unwrap();
+    scene.saves(ReconcileQuery::Property, ReconcileResponse::default(), ReconcileStep::Done);
     scene.is_at_present(0);
     scene.finishes();
     scene.greets(0, &[]);
@@ -493,13 +492,11 @@ fn listing_fetches_only_newer_records() {
     let (kind, as_of) = (Kind::Room, 40);
     for (ids, cursor) in pages.into_iter().zip([None, Some("c".to_owned())]) {
         let then = ReconcileStep::Ids { kind, cursor: Some("c".into()), as_of: Some(as_of) };
-        reconcile::save_response(
-            &mut scene.db,
-            &ReconcileQuery::Ids { kind, cursor },
-            &ReconcileResponse { ids, as_of, ..ReconcileResponse::default() },
-            &then,
-        )
-        .unwrap();
+        scene.saves(
+            ReconcileQuery::Ids { kind, cursor },
+            ReconcileResponse { ids, as_of, ..ReconcileResponse::default() },
+            then,
+        );
     }
     assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11), room(13)]);
     let question = ReconcileQuery::Record { kind, id: room(13) };
@@ -507,7 +504,7 @@ fn listing_fetches_only_newer_records() {
         records: vec![record(&room(13), 25, json!({ "name": "Newer" }))],
         ..ReconcileResponse::default()
     };
-    reconcile::save_response(&mut scene.db, &question, &found, &ReconcileStep::Records { kind, as_of }).unwrap();
+    scene.saves(question, found, ReconcileStep::Records { kind, as_of });
     let rooms = "SELECT rev, name FROM rooms ORDER BY id";
     // A record that is missing now existed at the time of the list. Its delete event is still to come.
     assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11)]);

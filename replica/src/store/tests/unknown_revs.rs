@@ -40,7 +40,7 @@ fn profile_unset_by_restore_goes_with_its_last_edit() {
     scene.does("UPDATE property SET city = 'Basel'");
     scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: Some(0) });
     let unset = ReconcileResponse::default();
-    reconcile::save_response(&mut scene.db, &ReconcileQuery::Property, &unset, &ReconcileStep::Done).unwrap();
+    scene.saves(ReconcileQuery::Property, unset, ReconcileStep::Done);
     scene.is_at_present(0);
     scene.finishes();
     decide::discard(&mut scene.db, Origin::Cli, 1, at(0)).unwrap();

@@ -8,7 +8,7 @@ use crate::model::{FeedBatch, Phase, Transport};
 use crate::store::edits::{answers, plan};
 use crate::store::{StoreError, disk_reserve, feed, reconcile, stream_finding, sync_log, sync_state};
 use crate::sync::core::{Action, Event, PushInput, ReconcileInput, Request, ServerInfo};
-use crate::sync::page_buffer::QueryResponse;
+use crate::sync::page_buffer::UnwrittenPages;
 use crate::sync::wire::HttpRequest;
 
 /// Edits per plan, besides edits that the key may not write: more than all bulk calls in flight carry.
@@ -66,7 +66,14 @@ impl Engine {
                 return Ok(vec![Event::Reconcile(ReconcileInput::Begun(begun))]);
             }
             Action::SaveResponse { query, found, next_step } => {
-                self.save_response(QueryResponse { query, found, next_step })?;
+                let mut pages = self.unwritten_pages.take().map_or_else(Vec::new, |unwritten| unwritten.pages);
+                pages.push((query, found));
+                let unwritten = UnwrittenPages { pages, next_step };
+                let may_wait = unwritten.may_wait();
+                self.unwritten_pages = Some(unwritten);
+                if !may_wait {
+                    self.write_pages()?;
+                }
             }
             Action::CompareEverything { next_step } => {
                 self.write(|c| reconcile::compare_everything(c, &next_step))?;
@@ -143,21 +150,9 @@ impl Engine {
         }
     }
 
-    /// Writes a response of the reconcile, or buffers the response to write several pages in one transaction.
-    fn save_response(&mut self, response: QueryResponse) -> Result<(), StoreError> {
-        match &mut self.unwritten_pages {
-            Some(before) => before.extend(response),
-            before => *before = Some(response),
-        }
-        match &self.unwritten_pages {
-            Some(pages) if pages.may_wait() => Ok(()),
-            _ => self.write_pages(),
-        }
-    }
-
-    /// Writes the buffered pages.
+    /// Writes the buffered answers of the reconcile.
     pub(super) fn write_pages(&mut self) -> Result<(), StoreError> {
-        let Some(QueryResponse { query, found, next_step }) = self.unwritten_pages.take() else { return Ok(()) };
-        self.write(|c| reconcile::save_response(c, &query, &found, &next_step))
+        let Some(UnwrittenPages { pages, next_step }) = self.unwritten_pages.take() else { return Ok(()) };
+        self.write(|c| reconcile::save_responses(c, &pages, &next_step))
     }
 }

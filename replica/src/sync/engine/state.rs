@@ -14,7 +14,7 @@ use crate::store::feed::Checkpoint;
 use crate::store::presence::OpenedFile;
 use crate::store::{Connection, StoreError, connection, open};
 use crate::sync::core::{Core, Millis, Request, Until};
-use crate::sync::page_buffer::QueryResponse;
+use crate::sync::page_buffer::UnwrittenPages;
 
 /// While another program locks the database, the cancel flag is checked this often.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
@@ -59,7 +59,7 @@ pub struct Engine {
     /// True: fail instead of waiting for a program that locks the database.
     pub(super) cancel: Arc<AtomicBool>,
     /// Pages of the reconcile that are not written yet.
-    pub(super) unwritten_pages: Option<QueryResponse>,
+    pub(super) unwritten_pages: Option<UnwrittenPages>,
     /// Where the feed goes on, as this sync has stored it. None before the first write.
     pub(super) checkpoint: Option<Checkpoint>,
     pub(super) phase_log: PhaseLog,

@@ -102,7 +102,7 @@ fn lost_edits_are_offered() {
         ..ReconcileResponse::default()
     };
     let question = ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() };
-    reconcile::save_response(&mut scene.db, &question, &fetched, &ReconcileStep::Done).unwrap();
+    scene.saves(question, fetched, ReconcileStep::Done);
     scene.is_at_present(6);
     scene.finishes();
     assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 5]));
