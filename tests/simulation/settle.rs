@@ -72,8 +72,12 @@ impl World {
         Ok(())
     }
 
-    /// Why the world is not settled, as the last check of each replica shows; None when all replicas are in step.
+    /// Why the world is not settled, as the server and the last check of each replica show; None when the server runs and all
+    /// replicas are in step.
     fn find_unsettled(&self) -> Option<String> {
+        if !self.server.is_up() {
+            return Some("the server is down".to_owned());
+        }
         let head = self.model.current().head;
         self.machines.iter().find_map(|machine| {
             let number = machine.number;
