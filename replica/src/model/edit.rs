@@ -167,7 +167,11 @@ const FILE: &str = "file_sha256";
 
 /// True when the file is all that the server misses. `problem`: its error object.
 pub(crate) fn is_file_missing(problem: &Value) -> bool {
+    refuses_only(problem, |fault| fault["field"] == FILE && fault["code"] == FaultCode::NotFound.as_str())
+}
+
+/// True when the server refuses fields, and each for a reason like this. `problem`: its error object.
+pub(crate) fn refuses_only(problem: &Value, is_like_this: impl Fn(&Value) -> bool) -> bool {
     let faults = problem.pointer("/details/fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let is_file = |fault: &Value| fault["field"] == FILE && fault["code"] == FaultCode::NotFound.as_str();
-    !faults.is_empty() && faults.iter().all(is_file)
+    !faults.is_empty() && faults.iter().all(is_like_this)
 }

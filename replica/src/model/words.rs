@@ -88,13 +88,6 @@ words! {
     }
 }
 
-impl EditState {
-    /// True when the edit goes on only after a person acts on it or on an edit that it depends on.
-    pub const fn needs_person(self) -> bool {
-        matches!(self, EditState::Blocked | EditState::Rejected | EditState::Conflict)
-    }
-}
-
 words! {
     /// How a settled edit ended (`edit_history.outcome`).
     EditOutcome {

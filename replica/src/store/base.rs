@@ -29,9 +29,11 @@ impl StoredImage {
     }
 }
 
-/// Saves the server's version of a record, whatever is known.
+/// Saves the server's version of a record, whatever is known: any version replaces one of an unknown revision.
 pub(crate) fn save(tx: &Connection, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
-    save_version(tx, kind, id, stored, true).map(drop)
+    let forget = "UPDATE _base SET rev = NULL WHERE kind = ?1 AND record_id = ?2";
+    tx.prepare_cached(forget)?.execute((kind.as_str(), id))?;
+    save_if_newer(tx, kind, id, stored).map(drop)
 }
 
 /// Saves the server's version of a record, unless the same version, a newer one or a later delete is known. False when
@@ -42,22 +44,12 @@ pub(crate) fn save_if_newer(
     id: &str,
     stored: &rows::StoredRecord,
 ) -> Result<bool, StoreError> {
-    save_version(tx, kind, id, stored, false)
-}
-
-fn save_version(
-    tx: &Connection,
-    kind: Kind,
-    id: &str,
-    stored: &rows::StoredRecord,
-    replaces_newer: bool,
-) -> Result<bool, StoreError> {
     let text = "INSERT INTO _base (kind, record_id, rev, fields, created_at, updated_at, updated_by, extra)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT DO UPDATE SET rev = excluded.rev, fields = excluded.fields, created_at = excluded.created_at,
              updated_at = excluded.updated_at, updated_by = excluded.updated_by, extra = excluded.extra, deleted = 0,
              reported_missing = 0
-         WHERE ?9 OR _base.rev IS NULL OR _base.rev < excluded.rev";
+         WHERE _base.rev IS NULL OR _base.rev < excluded.rev";
     let saved = tx.prepare_cached(text)?.execute((
         kind.as_str(),
         id,
@@ -67,7 +59,6 @@ fn save_version(
         &stored.updated_at,
         &stored.updated_by,
         &stored.extra,
-        replaces_newer,
     ))?;
     Ok(saved > 0)
 }
@@ -140,29 +131,19 @@ pub(crate) fn clear_reported_missing(tx: &Transaction<'_>) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Forgets all revisions after a position, and all deletes after it: they are of a history that the server has discarded, or of
-/// the time before a rebuild. The server has such a record at an unknown revision, and any version of the server is newer.
-pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
+/// Forgets all revisions after a position: they are of a history that the server has discarded, or of the time before a rebuild. The
+/// server has such a record at an unknown revision, and any version of the server is newer. `keeps_deletes`: the history stays the same,
+/// so records that were deleted after the position stay deleted, and their edits keep their reason.
+pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64, keeps_deletes: bool) -> Result<(), StoreError> {
     for kind in Kind::ALL {
         let table = kind.collection();
         tx.execute(&format!("UPDATE {table} SET rev = NULL WHERE rev > ?1"), [position])?;
     }
     // A deleted record without values has no row that could be compared.
     tx.execute("DELETE FROM _base WHERE deleted AND fields = '{}' AND rev > ?1", [position])?;
-    tx.execute("UPDATE _base SET rev = NULL, deleted = 0 WHERE rev > ?1", [position])?;
+    let forget = "UPDATE _base SET rev = NULL, deleted = 0 WHERE rev > ?1 AND NOT (deleted AND ?2)";
+    tx.execute(forget, (position, keeps_deletes))?;
     Ok(())
-}
-
-/// Forgets the revisions of all records that the server has, and the deletes that no edit waits for: every version of the server is
-/// newer. The history stays the same, so edits of deleted records keep their reason.
-pub(crate) fn forget_revs_within_history(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    for kind in Kind::ALL {
-        tx.execute(&format!("UPDATE {} SET rev = NULL WHERE rev IS NOT NULL", kind.collection()), [])?;
-    }
-    Ok(tx.execute_batch(
-        "DELETE FROM _base WHERE deleted AND fields = '{}';
-         UPDATE _base SET rev = NULL WHERE NOT deleted;",
-    )?)
 }
 
 /// Forgets a record that the server does not have. Its row stays.
@@ -230,7 +211,7 @@ pub(crate) fn overlay(
                     row = Some(rows::StoredRecord { created_at, updated_at, ..rows::StoredRecord::default() });
                 }
                 if let Some(row) = &mut row {
-                    row.merge(&rows::parse_object(&patch)?);
+                    row.fields.extend(rows::parse_object(&patch)?);
                 }
             }
         }

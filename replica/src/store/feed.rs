@@ -10,7 +10,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Row, Transaction};
 
-use crate::model::{FeedBatch, LogLevel, Method, Reconcile};
+use crate::model::{EditOutcome, FeedBatch, LogLevel, Method, Reconcile};
 use crate::store::edits::{acked, missed_events, next_tasks, recheck, settle};
 use crate::store::reconcile::{self, backfill, lost};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
     /// The consequences of the whole batch: ended edits, the position, lost edits and the overlay of changed records.
     fn finish(mut self, batch: &FeedBatch, proof: &Proof, has_id_gap: bool) -> Result<Applied, StoreError> {
         let tx = self.tx;
-        settle::confirm(tx, &self.confirmed, self.now)?;
+        settle::finish(tx, &self.confirmed, EditOutcome::Confirmed, None, self.now)?;
         if let Some(last) = batch.events.last() {
             settle::forget_old(tx, self.now, last.created_at)?;
         }

@@ -43,6 +43,11 @@ pub(crate) struct FieldConflict {
     pub theirs: Value,
 }
 
+/// One side of conflicting fields, as the fields of a record.
+pub(crate) fn side(conflicts: &[FieldConflict], of: fn(&FieldConflict) -> &Value) -> Fields {
+    conflicts.iter().map(|conflict| (conflict.field.to_owned(), of(conflict).clone())).collect()
+}
+
 /// Merges an edit with the server's version of its record. `known`: None when the server never had the record.
 pub(crate) fn three_way_merge(
     kind: Kind,

@@ -143,7 +143,7 @@ pub(crate) fn take_over(connection: &mut Connection, home: &Home) -> Result<(), 
 pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
         release_requests(tx)?;
-        base::forget_revs(tx, 0)?;
+        base::forget_revs(tx, 0, false)?;
         settle::unmark_overwritten(tx)?;
         tx.execute_batch(
             "DELETE FROM _reconcile; DELETE FROM _listed;

@@ -7,7 +7,7 @@ use hearth_contract::record::complete;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Kind};
 use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, RowIndex, ToSql, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::schema::search;
@@ -57,13 +57,6 @@ impl StoredRecord {
         complete(kind, &mut stored.fields);
         stored.extra = (!extra.is_empty()).then(|| Value::Object(extra).to_string());
         stored
-    }
-
-    /// Sets the fields of a patch.
-    pub(crate) fn merge(&mut self, patch: &Fields) {
-        for (name, value) in patch {
-            self.fields.insert(name.clone(), value.clone());
-        }
     }
 }
 
@@ -115,7 +108,7 @@ fn differing_columns<'a>(
 ) -> Result<Vec<(&'static str, ToSqlOutput<'a>)>, rusqlite::Error> {
     let mut differing = Vec::new();
     if row.get_ref(0)?.as_str_or_null().ok() != Some(stored.extra.as_deref()) {
-        differing.push(("extra", text_as_sql(&stored.extra)));
+        differing.push(("extra", stored.extra.to_sql()?));
     }
     for (index, field) in resource(kind).fields.iter().enumerate() {
         let value = stored.fields.get(field.name);
@@ -140,9 +133,9 @@ fn update_columns(
     );
     let mut values = vec![
         ToSqlOutput::from(id),
-        text_as_sql(&stored.created_at),
-        text_as_sql(&stored.updated_at),
-        text_as_sql(&stored.updated_by),
+        stored.created_at.to_sql()?,
+        stored.updated_at.to_sql()?,
+        stored.updated_by.to_sql()?,
         ToSqlOutput::Owned(stored.rev.into()),
     ];
     for (name, value) in columns {
@@ -167,11 +160,11 @@ fn column_equals(cell: ValueRef<'_>, value: Option<&Value>) -> bool {
 fn insert_row(connection: &Connection, kind: Kind, id: &str, stored: &StoredRecord) -> Result<(), StoreError> {
     let values = resource(kind).fields.iter().map(|field| json_as_sql(stored.fields.get(field.name)));
     let values = [ToSqlOutput::from(id)].into_iter().chain(values).chain([
-        text_as_sql(&stored.created_at),
-        text_as_sql(&stored.updated_at),
-        text_as_sql(&stored.updated_by),
+        stored.created_at.to_sql()?,
+        stored.updated_at.to_sql()?,
+        stored.updated_by.to_sql()?,
         ToSqlOutput::Owned(stored.rev.into()),
-        text_as_sql(&stored.extra),
+        stored.extra.to_sql()?,
     ]);
     connection.prepare_cached(&statements(kind).insert)?.execute(params_from_iter(values))?;
     Ok(())
@@ -275,11 +268,6 @@ pub(crate) fn json_to_sql(value: Option<&Value>) -> Sql {
     }
 }
 
-/// A text as a column holds it.
-fn text_as_sql(text: &Option<String>) -> ToSqlOutput<'_> {
-    text.as_deref().map_or(ToSqlOutput::Owned(Sql::Null), ToSqlOutput::from)
-}
-
 /// A JSON value as a column holds the value, without copying a text.
 fn json_as_sql(value: Option<&Value>) -> ToSqlOutput<'_> {
     match value {
@@ -296,6 +284,12 @@ pub(crate) fn sql_to_json(value: ValueRef<'_>) -> Value {
         ValueRef::Real(number) => number.into(),
         ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned().into(),
     }
+}
+
+/// The kind that a column names.
+pub(crate) fn kind(row: &SqlRow<'_>, column: impl RowIndex) -> Result<Kind, StoreError> {
+    let word: String = row.get(column)?;
+    Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("the unknown kind {word}")))
 }
 
 /// Parses a JSON object that a column holds as text.

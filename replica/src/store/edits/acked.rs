@@ -1,7 +1,7 @@
 //! What the server is known to have: by a response, or by an event that carries the key of a request. Must not end an edit;
 //! for that, the feed must have passed the edit's position.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
 use hearth_contract::event::Event;
 use hearth_contract::schema::Kind;
@@ -9,6 +9,7 @@ use rusqlite::Transaction;
 
 use crate::model::{EditState, Method};
 use crate::store::StoreError;
+use crate::store::edits::pending::text;
 use crate::store::edits::reason::{Reason, set_state};
 
 /// An edit with the position at which the server accepted the edit; None when the position is unknown.
@@ -50,16 +51,7 @@ pub(crate) fn mark_awaits_record(tx: &Transaction<'_>, edit: i64) -> Result<(), 
 
 /// A JSON object of edit numbers and positions, for statements that take many edits.
 pub(super) fn id_list(edits: impl IntoIterator<Item = Acked>) -> String {
-    let mut list = String::from("{");
-    for (number, (edit, rev)) in edits.into_iter().enumerate() {
-        let comma = if number > 0 { "," } else { "" };
-        let _ = match rev {
-            Some(rev) => write!(list, "{comma}\"{edit}\":{rev}"),
-            None => write!(list, "{comma}\"{edit}\":null"),
-        };
-    }
-    list.push('}');
-    list
+    text(&edits.into_iter().collect::<BTreeMap<_, _>>())
 }
 
 /// An edit of a record, as the feed needs it.

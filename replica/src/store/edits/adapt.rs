@@ -47,9 +47,14 @@ fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &Bas
             && normalized(kind, name, base.get(name)) != *server_value
     };
     let old: Vec<String> = patch.keys().filter(|name| is_old(name)).cloned().collect();
-    for name in old {
-        patch.shift_remove(&name);
-        base.shift_remove(&name);
+    drop_fields(patch, base, old.iter().map(String::as_str));
+}
+
+/// Removes fields from both sides of an edit, with what means nothing without them.
+pub(super) fn drop_fields<'a>(patch: &mut Fields, base: &mut Fields, names: impl IntoIterator<Item = &'a str>) {
+    for name in names {
+        patch.shift_remove(name);
+        base.shift_remove(name);
     }
     recurrence::drop_orphans(patch);
     recurrence::drop_orphans(base);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::store::StoreError;
 use crate::store::edits::next_step::Compared;
-use crate::store::edits::prepared::text;
+use crate::store::edits::pending::text;
 use crate::store::merge::normalized;
 
 /// Replaces the noted fields of an edit and of the edits in the same request.

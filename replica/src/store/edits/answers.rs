@@ -8,10 +8,10 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState, LogLevel, ReasonCode, WriteOutcome, is_file_missing};
-use crate::store::edits::prepared::{self, PreparedEdit};
-use crate::store::edits::reason::Reason;
-use crate::store::edits::{acked, completion_time, names, next_tasks, normalize, outbox, settle};
+use crate::model::{EditOutcome, EditState, LogLevel, ReasonCode, WriteOutcome, is_file_missing, refuses_only};
+use crate::store::edits::pending::{self, PendingEdit};
+use crate::store::edits::reason::normalize_edit;
+use crate::store::edits::{acked, completion_time, next_tasks, outbox, settle};
 use crate::store::file_store::upload;
 use crate::store::merge::{BaseImage, MergeResult, three_way_merge};
 use crate::store::{StoreError, base, gate, log};
@@ -27,7 +27,7 @@ pub(crate) fn edit_record(connection: &Connection, edit: i64) -> Result<Option<(
 
 /// The revision of a server's record that holds every value of a create; None when a value differs.
 pub(crate) fn matching_rev(connection: &Connection, edit: i64, record: &Fields) -> Result<Option<i64>, StoreError> {
-    let Some(PreparedEdit { kind, method, patch, base, .. }) = prepared::load(connection, edit)? else {
+    let Some(PendingEdit { kind, method, patch, base, .. }) = pending::load_to_send(connection, edit)? else {
         return Ok(None);
     };
     let rev = record.get("rev").and_then(Value::as_i64);
@@ -91,63 +91,14 @@ fn concerns_any(connection: &Connection, outcomes: &[(i64, WriteOutcome)]) -> Re
 fn rejection_code(problem: &Value) -> ReasonCode {
     match problem.get("type").and_then(Value::as_str).and_then(ProblemType::parse) {
         Some(ProblemType::ValidationFailed) => {
-            let faults = problem.pointer("/details/fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-            let is_reference = |fault: &Value| fault["code"] == FaultCode::NotFound.as_str();
-            let missing = !faults.is_empty() && faults.iter().all(is_reference);
-            if missing { ReasonCode::MissingReference } else { ReasonCode::InvalidValue }
+            match refuses_only(problem, |fault| fault["code"] == FaultCode::NotFound.as_str()) {
+                true => ReasonCode::MissingReference,
+                false => ReasonCode::InvalidValue,
+            }
         }
         Some(ProblemType::InvalidRequest | ProblemType::InvalidJson) => ReasonCode::InvalidValue,
         Some(ProblemType::PayloadTooLarge) => ReasonCode::TooLarge,
         _ => ReasonCode::Refused,
-    }
-}
-
-/// What an outcome changes in the row of an edit.
-struct Change<'a> {
-    state: EditState,
-    reason: Reason<'a>,
-    problem: Option<&'a Value>,
-    next_attempt_at: Option<Timestamp>,
-}
-
-impl<'a> Change<'a> {
-    /// None for accepted edits, which are written together.
-    fn of(outcome: &'a WriteOutcome, now: Timestamp) -> Option<Change<'a>> {
-        let waits = |code, sentence, at| Change {
-            state: EditState::Waiting,
-            reason: Reason::Told(code, sentence),
-            problem: None,
-            next_attempt_at: at,
-        };
-        let parks = |state, code, sentence, problem| Change {
-            state,
-            reason: Reason::Told(Some(code), sentence),
-            problem,
-            next_attempt_at: None,
-        };
-        Some(match outcome {
-            WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return None,
-            WriteOutcome::Later { pause, code, reason } => {
-                waits(*code, reason.as_str(), pause.map(|pause| now.plus_millis(pause)))
-            }
-            WriteOutcome::KeyRefused { reason } => waits(None, reason.as_str(), None),
-            WriteOutcome::PreconditionFailed
-                if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) =>
-            {
-                parks(EditState::Conflict, ReasonCode::Refused, "changed on the server meanwhile", None)
-            }
-            WriteOutcome::PreconditionFailed => {
-                waits(None, "changed on the server; the new version is on the way", None)
-            }
-            WriteOutcome::SendAlone => waits(None, "is sent again in a request of its own", None),
-            WriteOutcome::Rejected { reason, problem } => {
-                parks(EditState::Rejected, rejection_code(problem), reason.as_str(), Some(problem))
-            }
-            WriteOutcome::Conflict { reason, problem, deleted } => {
-                let code = if *deleted { ReasonCode::DeletedThere } else { ReasonCode::ExistsThere };
-                parks(EditState::Conflict, code, reason.as_str(), Some(problem))
-            }
-        })
     }
 }
 
@@ -157,47 +108,70 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
         return done;
     }
     if let WriteOutcome::Rejected { problem, .. } = outcome
-        && completion_time::is_refused(problem)
-        && completion_time::leave_to_server(tx, edit)?
+        && (completion_time::is_refused(problem) && completion_time::leave_to_server(tx, edit)?
+            || is_file_missing(problem) && upload::send_file_again(tx, edit)?)
     {
         return Ok(());
     }
-    if let WriteOutcome::Rejected { problem, .. } = outcome
-        && is_file_missing(problem)
-        && upload::send_file_again(tx, edit)?
-    {
-        return Ok(());
-    }
-    let Some(Change { state, reason, problem, next_attempt_at }) = Change::of(outcome, now) else { return Ok(()) };
-    let (sentence, problem) = (reason.sentence(), problem.map(Value::to_string));
+    use EditState::{Conflict, Rejected, Waiting};
+    let (state, code, sentence, problem, next_attempt_at) = match outcome {
+        // Accepted edits are written together.
+        WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return Ok(()),
+        WriteOutcome::Later { pause, code, reason } => {
+            (Waiting, *code, reason.as_str(), None, pause.map(|pause| now.plus_millis(pause)))
+        }
+        WriteOutcome::KeyRefused { reason } => (Waiting, None, reason.as_str(), None, None),
+        WriteOutcome::PreconditionFailed
+            if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) =>
+        {
+            (Conflict, Some(ReasonCode::Refused), "changed on the server meanwhile", None, None)
+        }
+        WriteOutcome::PreconditionFailed => {
+            (Waiting, None, "changed on the server; the new version is on the way", None, None)
+        }
+        WriteOutcome::SendAlone => (Waiting, None, "is sent again in a request of its own", None, None),
+        WriteOutcome::Rejected { reason, problem } => {
+            (Rejected, Some(rejection_code(problem)), reason.as_str(), Some(problem), None)
+        }
+        WriteOutcome::Conflict { reason, problem, deleted } => {
+            let code = if *deleted { ReasonCode::DeletedThere } else { ReasonCode::ExistsThere };
+            (Conflict, Some(code), reason.as_str(), Some(problem), None)
+        }
+    };
     let changed = tx
         .prepare_cached(
             "UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4, problem = ?5, next_attempt_at = ?6
              WHERE id = ?1 AND state IN ('waiting', 'sending')",
         )?
-        .execute((edit, state, reason.code(), &sentence, problem, next_attempt_at.map(|at| at.to_string())))?;
+        .execute((
+            edit,
+            state,
+            code,
+            sentence,
+            problem.map(Value::to_string),
+            next_attempt_at.map(|at| at.to_string()),
+        ))?;
     if changed == 0 {
         return Ok(());
     }
     match outcome {
-        WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return Ok(()),
-        WriteOutcome::Later { .. } | WriteOutcome::KeyRefused { .. } => return Ok(()),
         WriteOutcome::SendAlone => return outbox::separate(tx, edit),
         WriteOutcome::PreconditionFailed => {
             tx.prepare_cached("UPDATE _outbox SET if_absent = if_match IS NULL WHERE edit_id = ?1")?.execute([edit])?;
-            outbox::give_up(tx, edit)?;
+            outbox::give_up(tx, edit, true)?;
         }
-        WriteOutcome::Rejected { .. } => outbox::give_up(tx, edit)?,
+        WriteOutcome::Rejected { .. } => outbox::give_up(tx, edit, true)?,
         WriteOutcome::Conflict { deleted, .. } => {
-            outbox::give_up(tx, edit)?;
+            outbox::give_up(tx, edit, true)?;
             if *deleted {
                 base::mark_reported_missing(tx, edit)?;
             }
-            normalize::normalize_edit(tx, edit)?;
+            normalize_edit(tx, edit)?;
         }
+        _ => return Ok(()),
     }
     if state != EditState::Waiting {
-        let name = names::of_edit(tx, edit)?;
+        let name = pending::name_of(tx, edit)?;
         log(tx, LogLevel::Warning, &format!("{name} needs you (edit {edit}, {state}): {sentence}"))?;
     }
     Ok(())
@@ -207,7 +181,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
 fn planted_outcome(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome) -> Option<Result<(), StoreError>> {
     use hearth_simulated::PlantedFault::{PreconditionFailureIsSuccess, RejectedEditDropped, RejectedEditSuperseded};
     let is = hearth_simulated::planted;
-    let ends = |ending| Some(settle::finish(tx, edit, ending, None, Timestamp::from_millis(0)));
+    let ends = |ending| Some(settle::finish(tx, &[(edit, None)], ending, None, Timestamp::from_millis(0)));
     match outcome {
         WriteOutcome::Rejected { .. } if is(RejectedEditDropped) => ends(EditOutcome::Discarded),
         WriteOutcome::Rejected { .. } if is(RejectedEditSuperseded) => ends(EditOutcome::Superseded),

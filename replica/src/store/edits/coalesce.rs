@@ -5,7 +5,7 @@ use rusqlite::Transaction;
 
 use crate::model::{EditOutcome, Method};
 use crate::store::edits::parts::{self, remember};
-use crate::store::edits::prepared::{PreparedEdit, load, save};
+use crate::store::edits::pending::{PendingEdit, load_to_send, save};
 use crate::store::edits::settle;
 use crate::store::{StoreError, base};
 
@@ -13,13 +13,13 @@ use crate::store::{StoreError, base};
 /// create and delete the record: then nothing is left to send.
 pub(super) fn coalesce(
     tx: &Transaction<'_>,
-    mut sum: PreparedEdit,
+    mut sum: PendingEdit,
     with: &[i64],
     now: Timestamp,
-) -> Result<Option<PreparedEdit>, StoreError> {
+) -> Result<Option<PendingEdit>, StoreError> {
     let mut joined = Vec::new();
     for edit in with {
-        match load(tx, *edit)? {
+        match load_to_send(tx, *edit)? {
             Some(next) if next.record == sum.record && next.kind == sum.kind => joined.push(next),
             _ => break, // A person has decided about this edit since the plan, so the later edits must wait.
         }
@@ -27,8 +27,8 @@ pub(super) fn coalesce(
     if joined.is_empty() {
         return Ok(Some(sum));
     }
-    for edit in [sum.edit].into_iter().chain(joined.iter().map(|part| part.edit)) {
-        remember(tx, edit, sum.edit)?;
+    for edit in [sum.id].into_iter().chain(joined.iter().map(|part| part.id)) {
+        remember(tx, edit, sum.id)?;
     }
     for part in joined {
         for (name, value) in part.base {
@@ -43,15 +43,21 @@ pub(super) fn coalesce(
         if part.method == Method::Delete {
             sum.patch.clear();
             if sum.method == Method::Create {
-                settle::finish(tx, part.edit, EditOutcome::Merged, Some("it was never sent"), now)?;
-                parts::forget(tx, part.edit)?;
-                settle::finish(tx, sum.edit, EditOutcome::Superseded, Some("deleted again before it was sent"), now)?;
+                settle::finish(tx, &[(part.id, None)], EditOutcome::Merged, Some("it was never sent"), now)?;
+                parts::forget(tx, part.id)?;
+                settle::finish(
+                    tx,
+                    &[(sum.id, None)],
+                    EditOutcome::Superseded,
+                    Some("deleted again before it was sent"),
+                    now,
+                )?;
                 base::rebase(tx, sum.kind, &sum.record)?;
                 return Ok(None);
             }
             sum.method = part.method;
         }
-        tx.prepare_cached("DELETE FROM edits WHERE id = ?1")?.execute([part.edit])?;
+        tx.prepare_cached("DELETE FROM edits WHERE id = ?1")?.execute([part.id])?;
     }
     if sum.method == Method::Create {
         sum.base.clear();

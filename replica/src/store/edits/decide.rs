@@ -7,11 +7,11 @@ use hearth_contract::resources::resource;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState, Method, Origin, ReasonCode};
+use crate::model::{EditOutcome, EditState, Method, Origin};
 use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
-use crate::store::edits::next_step::{self, Compared};
-use crate::store::edits::pending::{Decided, PendingEdit, decided, refused, require};
+use crate::store::edits::next_step::compare;
+use crate::store::edits::pending::{self, Decided, PendingEdit, decided, refused, require};
 use crate::store::edits::revert::{consequences, later_edits, revert, update_later_bases};
 use crate::store::edits::{next_tasks, outbox, parts, undo};
 use crate::store::merge::MergeResult;
@@ -35,7 +35,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
     match found.state {
         EditState::Rejected => {}
         EditState::Conflict => match compare(tx, &found)?.merge {
-            MergeResult::DeletedThere if is_lost(tx, edit)? => return make_again(tx, found),
+            MergeResult::DeletedThere if found.is_lost() => return make_again(tx, found),
             MergeResult::DeletedThere => return Err(refused(deleted_there_sentence(&found))),
             MergeResult::IdTaken(differs) => return Err(refused(id_taken_sentence(&found, !differs.is_empty()))),
             // Both sides must differ while an earlier edit is missing on the server.
@@ -56,7 +56,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         _ => return Ok(decided(decisions::already_sending(name)).into()),
     }
     // A request that is not given up may have been applied, and must stay the same.
-    if outbox::has_open_request(tx, edit)? {
+    if found.has_open_request {
         tx.execute(
             "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL WHERE id = ?1",
             [edit],
@@ -66,12 +66,6 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
     }
     let sentence = format!("{name}: the change goes to the server again");
     Ok(DecisionOutcome::Resend(found, sentence))
-}
-
-/// True when a restored server lost an edit or its record.
-pub(super) fn is_lost(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
-    let text = "SELECT reason_code IS ?2 FROM edits WHERE id = ?1";
-    Ok(tx.prepare_cached(text)?.query_row((edit, ReasonCode::LostByServer), |row| row.get(0))?)
 }
 
 /// Makes the record of an update again that a restored server lost. The present history has not used the id, so the record
@@ -131,7 +125,7 @@ fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided
         if let Some(by) = undo::undone_by_any(tx, edit)? {
             return Err(refused(undo::undone_already_sentence(by)));
         }
-        let mut decided = undo::invert(tx, &found)?;
+        let mut decided = undo::inverse(tx, &found.into())?;
         decided.sentence = format!(
             "the change may be on the server already, so the change is undone on the server: {}",
             decided.sentence
@@ -172,7 +166,7 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
         return Err(refused(format!("{} is to be deleted; there are no values to change", found.name)));
     }
     if found.state == EditState::Conflict && compare(tx, &found)?.merge == MergeResult::DeletedThere {
-        if is_lost(tx, edit)? {
+        if found.is_lost() {
             let name = &found.name;
             return Err(refused(format!(
                 "{name}: the server lacks this record; retry makes it there again, then change it"
@@ -242,22 +236,12 @@ pub(super) fn set_fields(
 pub(super) fn requeue(tx: &Transaction<'_>, found: &PendingEdit) -> Result<(), StoreError> {
     outbox::forget_request(tx, found.id)?;
     tx.prepare_cached(
-        "UPDATE edits SET state = 'waiting', method = ?2, patch = ?3, base = ?4, reason_code = NULL, reason = NULL,
-             problem = NULL, next_attempt_at = NULL WHERE id = ?1",
+        "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL, next_attempt_at = NULL
+         WHERE id = ?1",
     )?
-    .execute((
-        found.id,
-        found.method,
-        Value::Object(found.patch.clone()).to_string(),
-        Value::Object(found.base.clone()).to_string(),
-    ))?;
+    .execute([found.id])?;
+    pending::save(tx, found)?;
     parts::update_parts(tx, found.id, found.method, &found.patch, &found.base)
-}
-
-/// Merges an edit with the server's present version.
-pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<Compared, StoreError> {
-    let values = (found.patch.clone(), found.base.clone());
-    next_step::compare(tx, found.id, (found.kind, &found.record), found.method, values)
 }
 
 fn both_differ_sentence(name: &str) -> String {

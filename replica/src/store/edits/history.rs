@@ -1,7 +1,7 @@
 //! Edits that have ended, and the present conflicts, as people and programs read them. Must not write.
 
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
+use rusqlite::{Connection, Params, Row as SqlRow};
 
 use crate::model::{Conflict, Settled};
 use crate::store::edits::names::title;
@@ -9,11 +9,8 @@ use crate::store::{StoreError, rows};
 
 /// The last ended edits, newest first.
 pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>, StoreError> {
-    let mut statement =
-        connection.prepare_cached("SELECT * FROM edit_history ORDER BY settled_at DESC, id DESC LIMIT ?1")?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let found = statement.query_map([limit], |row| Ok(read(connection, row)))?.collect::<Result<Vec<_>, _>>()?;
-    found.into_iter().collect()
+    read_all(connection, "ORDER BY settled_at DESC, id DESC LIMIT ?1", [limit])
 }
 
 /// The last ended edits of one record, newest first.
@@ -23,27 +20,26 @@ pub(crate) fn of_record(
     record: &str,
     limit: usize,
 ) -> Result<Vec<Settled>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT * FROM edit_history WHERE kind = ?1 AND record_id = ?2 ORDER BY settled_at DESC, id DESC LIMIT ?3",
-    )?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let found = statement
-        .query_map((kind.as_str(), record, limit), |row| Ok(read(connection, row)))?
-        .collect::<Result<Vec<_>, _>>()?;
-    found.into_iter().collect()
+    let which = "WHERE kind = ?1 AND record_id = ?2 ORDER BY settled_at DESC, id DESC LIMIT ?3";
+    read_all(connection, which, (kind.as_str(), record, i64::try_from(limit).unwrap_or(i64::MAX)))
 }
 
 /// One ended edit; None when it ended more than 30 days ago or never existed.
 pub(crate) fn get(connection: &Connection, edit: i64) -> Result<Option<Settled>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT * FROM edit_history WHERE id = ?1")?;
-    statement.query_row([edit], |row| Ok(read(connection, row))).optional()?.transpose()
+    Ok(read_all(connection, "WHERE id = ?1", [edit])?.pop())
+}
+
+fn read_all(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<Settled>, StoreError> {
+    let mut statement = connection.prepare_cached(&format!("SELECT * FROM edit_history {which}"))?;
+    let found = statement.query_map(of, |row| Ok(read(connection, row)))?.collect::<Result<Vec<_>, _>>()?;
+    found.into_iter().collect()
 }
 
 /// The present conflicts, one for each field.
 pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT * FROM conflicts")?;
     let read = |row: &SqlRow<'_>| -> Result<Conflict, StoreError> {
-        let (kind, record_id) = (kind(row)?, row.get::<_, String>("record_id")?);
+        let (kind, record_id) = (rows::kind(row, "kind")?, row.get::<_, String>("record_id")?);
         Ok(Conflict {
             edit_id: row.get("edit_id")?,
             field: row.get("field")?,
@@ -62,7 +58,7 @@ pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreE
 }
 
 fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError> {
-    let (kind, record_id) = (kind(row)?, row.get::<_, String>("record_id")?);
+    let (kind, record_id) = (rows::kind(row, "kind")?, row.get::<_, String>("record_id")?);
     let patch = rows::parse_object(&row.get::<_, String>("patch")?)?;
     let base = rows::parse_object(&row.get::<_, String>("base")?)?;
     Ok(Settled {
@@ -80,9 +76,4 @@ fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError
         patch,
         base,
     })
-}
-
-fn kind(row: &SqlRow<'_>) -> Result<Kind, StoreError> {
-    let word: String = row.get("kind")?;
-    Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))
 }

@@ -44,9 +44,7 @@ fn listed(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<E
 }
 
 fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
-    let word: String = row.get("kind")?;
-    let kind =
-        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
+    let kind = rows::kind(row, "kind")?;
     let patch = rows::parse_object(&row.get::<_, String>("patch")?)?;
     let base = rows::parse_object(&row.get::<_, String>("base")?)?;
     // A deleted record is not in the search index; the base of the edit has its last values.

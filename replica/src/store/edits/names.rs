@@ -32,15 +32,3 @@ pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fi
 pub(crate) fn quoted(name: &str) -> String {
     format!("“{name}”")
 }
-
-/// The quoted name of an edit's record. Empty when the edit does not exist.
-pub(super) fn of_edit(tx: &Connection, edit: i64) -> Result<String, StoreError> {
-    let found: Option<(String, String, String, String)> = tx
-        .prepare_cached("SELECT kind, record_id, patch, base FROM edits WHERE id = ?1")?
-        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-        .optional()?;
-    let Some((word, record, patch, base)) = found else { return Ok(String::new()) };
-    let kind =
-        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
-    Ok(quoted(&title(tx, kind, &record, &[&rows::parse_object(&patch)?, &rows::parse_object(&base)?])?))
-}

@@ -5,9 +5,10 @@ use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use crate::model::{ConflictPolicy, Method};
+use crate::model::{ConflictPolicy, EditState, Method};
 use crate::store::edits::adapt;
-use crate::store::edits::reason::{Reason, field_conflict};
+use crate::store::edits::pending::PendingEdit;
+use crate::store::edits::reason::Reason;
 use crate::store::merge::{BaseImage, FieldConflict, MergeResult, three_way_merge};
 use crate::store::{StoreError, base};
 
@@ -24,33 +25,24 @@ pub(super) struct Compared {
     other_kind: Option<Kind>,
 }
 
-/// Merges an edit, with these values, with the server's present version of its record.
-pub(super) fn compare(
-    tx: &Connection,
-    edit: i64,
-    (kind, record): (Kind, &str),
-    method: Method,
-    (mut patch, mut base): (Fields, Fields),
-) -> Result<Compared, StoreError> {
+/// Merges an edit with the server's present version of its record.
+pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<Compared, StoreError> {
+    let PendingEdit { kind, record, method, .. } = found;
+    let (kind, method) = (*kind, *method);
+    let (mut patch, mut base) = (found.patch.clone(), found.base.clone());
     let known = base::with_acked(tx, kind, record)?;
     adapt::adapt(tx, kind, &mut patch, &mut base, known.as_ref())?;
     let mut merge = three_way_merge(kind, method, &patch, &base, known.as_ref());
     let mut other_kind = None;
     if method == Method::Create && merge == MergeResult::Send {
-        // The server uses no id twice (contract 6.1), and would only report the id as used.
+        // The server uses no id twice (contract 6.1), and would only report the id as used. An error object means that it has
+        // reported so, although the record was never seen here; a create that a restored server lost has none.
         other_kind = adapt::other_kind(tx, kind, record)?;
-        if other_kind.is_some() || is_reported_as_used(tx, edit)? {
+        if other_kind.is_some() || found.state == EditState::Conflict && found.has_problem {
             merge = MergeResult::IdTaken(Vec::new());
         }
     }
     Ok(Compared { known, patch, base, merge, other_kind })
-}
-
-/// True when the server reported the id of a create as used, although its record was never seen here. A create that a restored
-/// server lost has no such report.
-fn is_reported_as_used(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
-    let text = "SELECT state = 'conflict' AND problem IS NOT NULL FROM edits WHERE id = ?1";
-    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0))?)
 }
 
 /// Why nothing of an edit is left to send.
@@ -91,7 +83,10 @@ impl Compared {
             }
             MergeResult::Conflict(conflicts) if method == Method::Delete || policy == ConflictPolicy::Ask => {
                 let fields = conflicts.iter().map(|conflict| conflict.field).collect();
-                NextStep::Ask(field_conflict(method, fields))
+                NextStep::Ask(match method {
+                    Method::Delete => Reason::ChangedThere,
+                    _ => Reason::ChangedOnBothSides(fields),
+                })
             }
             MergeResult::Conflict(conflicts) => NextStep::ApplyPolicy(conflicts.clone()),
         }

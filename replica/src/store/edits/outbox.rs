@@ -7,15 +7,9 @@ use rusqlite::{Connection, Transaction};
 
 use crate::store::StoreError;
 use crate::store::edits::acked::id_list;
-use crate::store::edits::open_request::open_request;
 use crate::store::edits::parts;
 
-/// The key of an edit's frozen request, which may still take effect. None without such a request.
-pub(crate) fn frozen_key(tx: &Connection, edit: i64) -> Result<Option<String>, StoreError> {
-    Ok(frozen_keys(tx, &[vec![edit]])?.remove(&edit))
-}
-
-/// [`frozen_key`] for many edits.
+/// The keys of the edits' frozen requests, which may still take effect.
 pub(super) fn frozen_keys(tx: &Connection, groups: &[Vec<i64>]) -> Result<HashMap<i64, String>, StoreError> {
     let list = id_list(groups.iter().flatten().map(|edit| (*edit, None)));
     let mut statement = tx.prepare_cached(
@@ -101,28 +95,14 @@ pub(crate) fn withdraw_attempt(tx: &Transaction<'_>, edits: &[i64]) -> Result<()
 }
 
 /// Gives up the request of an edit: the request is not sent again, because the server rejected the request or because
-/// the record is deleted. The only attempt of a request had an answer, so it was not applied.
-pub(super) fn give_up(tx: &Connection, edit: i64) -> Result<(), StoreError> {
+/// the record is deleted. `is_answered`: the last attempt had an answer, so only an earlier attempt may have been applied.
+pub(super) fn give_up(tx: &Connection, edit: i64, is_answered: bool) -> Result<(), StoreError> {
     let text = format!(
-        "UPDATE _outbox SET given_up = 1, maybe_applied = maybe_applied AND edit_id IN ({SENT_BEFORE})
+        "UPDATE _outbox SET given_up = 1, maybe_applied = maybe_applied AND (NOT ?2 OR edit_id IN ({SENT_BEFORE}))
          WHERE edit_id = ?1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key IS NOT NULL)"
     );
-    tx.prepare_cached(&text)?.execute([edit])?;
+    tx.prepare_cached(&text)?.execute((edit, is_answered))?;
     Ok(())
-}
-
-/// Gives up an edit's request whose last attempt has no answer: whether it was applied stays unknown.
-pub(super) fn give_up_unanswered(tx: &Connection, edit: i64) -> Result<(), StoreError> {
-    let text = "UPDATE _outbox SET given_up = 1
-         WHERE edit_id = ?1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key IS NOT NULL)";
-    tx.prepare_cached(text)?.execute([edit])?;
-    Ok(())
-}
-
-/// True when an edit has a request that may still be sent again.
-pub(super) fn has_open_request(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
-    let text = format!("SELECT EXISTS (SELECT 1 FROM edits e WHERE id = ?1 AND {})", open_request("e"));
-    Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
 }
 
 /// Forgets of ended edits, and of their parts, what only an unconfirmed edit has. `list`: as [`id_list`] writes it.

@@ -5,7 +5,7 @@ use hearth_contract::check::Fields;
 use rusqlite::Transaction;
 
 use crate::model::Method;
-use crate::store::edits::prepared::text;
+use crate::store::edits::pending::text;
 use crate::store::{StoreError, rows};
 
 /// Stores an edit as it is now, as a part of the edit `of`, or of itself. An edit that already has parts passes them

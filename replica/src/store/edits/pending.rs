@@ -1,14 +1,14 @@
-//! The inputs and results of decisions: an unsettled edit ([`PendingEdit`]), and the result ([`Decided`]). Must not
-//! decide.
+//! An unsettled edit as one value ([`PendingEdit`]), loaded and written, and the result of a decision about it ([`Decided`]).
+//! Must not decide.
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Serialize;
 
-use crate::model::{EditState, Method};
+use crate::model::{EditState, Method, ReasonCode};
 use crate::store::edits::error::EditError;
 use crate::store::edits::names::{quoted, title};
-use crate::store::edits::outbox;
 use crate::store::{StoreError, rows};
 
 /// The result of a decision about an edit.
@@ -32,7 +32,7 @@ impl Decided {
     }
 }
 
-/// An unsettled edit, loaded for a decision.
+/// An unsettled edit.
 pub(crate) struct PendingEdit {
     pub id: i64,
     /// The title of the record in quotes, for sentences.
@@ -43,26 +43,95 @@ pub(crate) struct PendingEdit {
     pub patch: Fields,
     pub base: Fields,
     pub state: EditState,
+    pub reason_code: Option<ReasonCode>,
+    /// True when an attempt was made.
+    pub is_attempted: bool,
+    /// True when the server gave an error object for the edit.
+    pub has_problem: bool,
+    /// True when the edit has a request that may still be sent again.
+    pub has_open_request: bool,
+    /// True when a request of the edit was given up, usually because the record had changed (412).
+    pub request_given_up: bool,
+    /// True when an attempt of the given-up request may have been applied, and the feed cannot tell.
+    pub maybe_applied: bool,
     /// True when the request was sent or frozen and no response excludes that the request takes effect.
     pub may_take_effect: bool,
 }
 
+impl PendingEdit {
+    /// True when a restored server lost the edit or its record.
+    pub(super) fn is_lost(&self) -> bool {
+        self.reason_code == Some(ReasonCode::LostByServer)
+    }
+}
+
+/// Loads an unsettled edit; None when it has ended.
 pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<PendingEdit>, StoreError> {
-    let found = tx
-        .prepare_cached("SELECT kind, record_id, method, patch, base, state FROM edits WHERE id = ?1")?
-        .query_row([edit], |row| {
-            let first: (String, String, Method) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok((first, row.get::<_, String>(3)?, row.get::<_, String>(4)?, row.get::<_, EditState>(5)?))
-        })
-        .optional()?;
-    let Some(((word, record, method), patch, base, state)) = found else { return Ok(None) };
-    let kind =
-        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
-    let may_take_effect =
-        state == EditState::Sent || outbox::frozen_key(tx, edit)?.is_some() || outbox::was_sent_before(tx, edit)?;
-    let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
-    let name = quoted(&title(tx, kind, &record, &[&patch, &base])?);
-    Ok(Some(PendingEdit { id: edit, name, kind, record, method, patch, base, state, may_take_effect }))
+    let mut statement = tx.prepare_cached(
+        "SELECT e.kind, e.record_id, e.method, e.patch, e.base, e.state, e.reason_code, e.attempts > 0,
+             e.problem IS NOT NULL, e.idempotency_key IS NOT NULL AND NOT coalesce(f.given_up, 0),
+             coalesce(f.given_up, 0), coalesce(f.given_up AND f.maybe_applied, 0), coalesce(r.unacked_attempts > 1, 0)
+         FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
+             LEFT JOIN _requests r ON r.idempotency_key = e.idempotency_key WHERE e.id = ?1",
+    )?;
+    statement.query_row([edit], |row| Ok(read(tx, edit, row))).optional()?.transpose()
+}
+
+fn read(tx: &Connection, id: i64, row: &Row<'_>) -> Result<PendingEdit, StoreError> {
+    let (kind, record): (Kind, String) = (rows::kind(row, 0)?, row.get(1)?);
+    let patch = rows::parse_object(row.get_ref(3)?.as_str().unwrap_or_default())?;
+    let base = rows::parse_object(row.get_ref(4)?.as_str().unwrap_or_default())?;
+    let (state, has_open_request, was_sent_before) = (row.get(5)?, row.get(9)?, row.get(12)?);
+    let may_take_effect = match state {
+        EditState::Sent => true,
+        EditState::Waiting | EditState::Sending | EditState::Blocked => has_open_request || was_sent_before,
+        EditState::Rejected | EditState::Conflict => false,
+    };
+    Ok(PendingEdit {
+        id,
+        name: quoted(&title(tx, kind, &record, &[&patch, &base])?),
+        kind,
+        record,
+        method: row.get(2)?,
+        patch,
+        base,
+        state,
+        reason_code: row.get(6)?,
+        is_attempted: row.get(7)?,
+        has_problem: row.get(8)?,
+        has_open_request,
+        request_given_up: row.get(10)?,
+        maybe_applied: row.get(11)?,
+        may_take_effect,
+    })
+}
+
+/// Loads an edit that is to be sent. None when the edit has ended, was accepted, or waits for a person.
+pub(super) fn load_to_send(tx: &Connection, edit: i64) -> Result<Option<PendingEdit>, StoreError> {
+    let is_to_send = |found: &PendingEdit| matches!(found.state, EditState::Waiting | EditState::Sending);
+    Ok(load(tx, edit)?.filter(is_to_send))
+}
+
+/// Writes the method and the values of an edit.
+pub(super) fn save(tx: &Connection, found: &PendingEdit) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE edits SET method = ?2, patch = ?3, base = ?4 WHERE id = ?1")?.execute((
+        found.id,
+        found.method,
+        text(&found.patch),
+        text(&found.base),
+    ))?;
+    Ok(())
+}
+
+/// A value as JSON text.
+pub(super) fn text(value: &impl Serialize) -> String {
+    // The values have text keys and no numbers that JSON lacks, so writing cannot fail.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// The title of an edit's record in quotes. Empty when the edit has ended.
+pub(super) fn name_of(tx: &Connection, edit: i64) -> Result<String, StoreError> {
+    Ok(load(tx, edit)?.map(|found| found.name).unwrap_or_default())
 }
 
 pub(super) fn require(tx: &Connection, edit: i64) -> Result<PendingEdit, EditError> {

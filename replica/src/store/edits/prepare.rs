@@ -1,32 +1,28 @@
 //! Merges an edit with the server's version before the edit is sent: the edit is sent, ends, or waits for a person. Must not
 //! know how edits are sent.
 
-use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::recurrence;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
-use serde_json::Value;
 
 use crate::model::{ConflictPolicy, EditOutcome, LogLevel, Method};
 use crate::store::edits::next_step::{self, Ending, NextStep};
-use crate::store::edits::prepared::{PreparedEdit, save};
+use crate::store::edits::pending::{PendingEdit, save};
 use crate::store::edits::reason::{Reason, need_person};
-use crate::store::edits::{already_applied, names, parts, settle};
-use crate::store::merge::FieldConflict;
+use crate::store::edits::{adapt, already_applied, parts, settle};
+use crate::store::merge::{FieldConflict, side};
 use crate::store::{StoreError, base, log};
 
 /// Merges an edit before it is sent. Gives the edit with the revision for If-Match; None when the edit has ended or
 /// waits for a person.
 pub(super) fn prepare(
     tx: &Transaction<'_>,
-    mut prepared: PreparedEdit,
+    mut prepared: PendingEdit,
     policy: ConflictPolicy,
     now: Timestamp,
-) -> Result<Option<(PreparedEdit, Option<i64>)>, StoreError> {
-    let PreparedEdit { edit, kind, method, .. } = prepared;
-    let values = (prepared.patch.clone(), prepared.base.clone());
-    let compared = next_step::compare(tx, edit, (kind, &prepared.record), method, values)?;
+) -> Result<Option<(PendingEdit, Option<i64>)>, StoreError> {
+    let PendingEdit { id: edit, kind, method, .. } = prepared;
+    let compared = next_step::compare(tx, &prepared)?;
     let is_adapted = prepared.patch != compared.patch;
     (prepared.patch, prepared.base) = (compared.patch.clone(), compared.base.clone());
     if is_adapted {
@@ -76,22 +72,21 @@ pub(super) fn end_edit(
         Ending::ChangesNothing => ("it changes nothing", "stays as it is, for nothing of it was changed"),
         Ending::AlreadyThere => ("the server has it already", "is already so on the server"),
     };
-    settle::finish_at(tx, edit, rev, EditOutcome::Merged, reason, now)?;
+    settle::finish(tx, &[(edit, rev)], EditOutcome::Merged, Some(reason), now)?;
     base::rebase(tx, kind, record)?;
     log(tx, LogLevel::Info, &format!("Edit {edit}: the {kind} {result}."))
 }
 
 fn wait_for_person<T>(
     tx: &Transaction<'_>,
-    prepared: &PreparedEdit,
+    prepared: &PendingEdit,
     reason: Reason<'_>,
 ) -> Result<Option<T>, StoreError> {
-    let PreparedEdit { edit, kind, .. } = *prepared;
+    let PendingEdit { id, name, .. } = prepared;
     save(tx, prepared)?;
     let sentence = reason.sentence();
-    need_person(tx, edit, reason)?;
-    let name = names::title(tx, kind, &prepared.record, &[&prepared.patch, &prepared.base])?;
-    log(tx, LogLevel::Warning, &format!("“{name}” needs you (edit {edit}, conflict): {sentence}."))?;
+    need_person(tx, *id, reason)?;
+    log(tx, LogLevel::Warning, &format!("{name} needs you (edit {id}, conflict): {sentence}."))?;
     Ok(None)
 }
 
@@ -99,54 +94,40 @@ fn wait_for_person<T>(
 /// edit is left.
 fn apply_policy(
     tx: &Transaction<'_>,
-    prepared: &mut PreparedEdit,
+    prepared: &mut PendingEdit,
     conflicts: &[FieldConflict],
     policy: ConflictPolicy,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let edit = prepared.edit;
-    let side = |of: fn(&FieldConflict) -> &Value| -> Fields {
-        conflicts.iter().map(|conflict| (conflict.field.to_owned(), of(conflict).clone())).collect()
-    };
-    let (mine, theirs) = (side(|conflict| &conflict.mine), side(|conflict| &conflict.theirs));
+    let edit = prepared.id;
+    let (mine, theirs) = (side(conflicts, |conflict| &conflict.mine), side(conflicts, |conflict| &conflict.theirs));
     let names = conflicts.iter().map(|conflict| conflict.field).collect::<Vec<_>>().join(", ");
-    if policy == ConflictPolicy::Mine {
+    let is_mine = policy == ConflictPolicy::Mine;
+    // The number of the history entry with the values that lost.
+    let lost = if is_mine {
         let why = format!("lost to edit {edit}: the profile keeps the value on this device");
-        let kept = settle::keep_loser(tx, edit, &theirs, &mine, &why, now)?;
+        let lost = settle::keep_loser(tx, edit, &theirs, &mine, &why, now)?;
         prepared.base.extend(theirs);
-        log(
-            tx,
-            LogLevel::Info,
-            &format!("Edit {edit}: {names} changed on both sides; yours was kept (undo {kept} takes theirs)."),
-        )?;
-        save(tx, prepared)?;
-        parts::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
-        return Ok(true);
-    }
-    let why = format!("of edit {edit}: the profile keeps the value on the server");
-    for conflict in conflicts {
-        prepared.patch.shift_remove(conflict.field);
-        prepared.base.shift_remove(conflict.field);
-    }
-    recurrence::drop_orphans(&mut prepared.patch);
-    recurrence::drop_orphans(&mut prepared.base);
-    if prepared.patch.is_empty() {
-        settle::finish(tx, edit, EditOutcome::Superseded, Some("the profile keeps the value on the server"), now)?;
-        log(
-            tx,
-            LogLevel::Info,
-            &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {edit} takes yours)."),
-        )?;
+        lost
     } else {
-        let kept = settle::keep_loser(tx, edit, &mine, &theirs, &why, now)?;
-        log(
-            tx,
-            LogLevel::Info,
-            &format!("Edit {edit}: {names} changed on both sides; theirs was kept (undo {kept} takes yours)."),
-        )?;
+        adapt::drop_fields(&mut prepared.patch, &mut prepared.base, conflicts.iter().map(|conflict| conflict.field));
+        if prepared.patch.is_empty() {
+            let why = "the profile keeps the value on the server";
+            settle::finish(tx, &[(edit, None)], EditOutcome::Superseded, Some(why), now)?;
+            edit
+        } else {
+            let why = format!("of edit {edit}: the profile keeps the value on the server");
+            settle::keep_loser(tx, edit, &mine, &theirs, &why, now)?
+        }
+    };
+    let (kept, other) = if is_mine { ("yours", "theirs") } else { ("theirs", "yours") };
+    let text = format!("Edit {edit}: {names} changed on both sides; {kept} was kept (undo {lost} takes {other}).");
+    log(tx, LogLevel::Info, &text)?;
+    let is_left = !prepared.patch.is_empty();
+    if is_left {
         save(tx, prepared)?;
         parts::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
     }
     base::rebase(tx, prepared.kind, &prepared.record)?;
-    Ok(!prepared.patch.is_empty())
+    Ok(is_left)
 }

@@ -16,8 +16,8 @@ use crate::store::edits::acked::id_list;
 use crate::store::edits::coalesce::coalesce;
 use crate::store::edits::next_tasks;
 use crate::store::edits::outbox::{forget_request, frozen_keys};
+use crate::store::edits::pending::{PendingEdit, load_to_send, text};
 use crate::store::edits::prepare::prepare;
-use crate::store::edits::prepared::{PreparedEdit, load, text};
 use crate::store::{StoreError, gate};
 
 /// Operations of one bulk request, at most (contract 7).
@@ -85,7 +85,7 @@ fn freeze_one(
         {
             return resend(tx, key);
         }
-        let Some(prepared) = load(tx, edit)? else { continue };
+        let Some(prepared) = load_to_send(tx, edit)? else { continue };
         let Some(prepared) = coalesce(tx, prepared, with, now)? else { continue };
         if let Some((prepared, if_match)) = prepare(tx, prepared, policy, now)? {
             fit.push((prepared, if_match));
@@ -100,14 +100,14 @@ fn freeze_one(
         [(first, _), ..] => bulk_request(first.kind, &fit),
     };
     for (prepared, _) in fit.iter().filter(|(prepared, _)| prepared.request_given_up) {
-        forget_request(tx, prepared.edit)?;
+        forget_request(tx, prepared.id)?;
     }
     tx.prepare_cached(
         "INSERT INTO _requests (idempotency_key, verb, path, body, unacked_attempts) VALUES (?1, ?2, ?3, ?4, 1)",
     )?
     .execute((new_key, verb, path, body))?;
     // One statement for all edits: the guards cost more for each statement than for each row.
-    let list = id_list(fit.iter().map(|(prepared, if_match)| (prepared.edit, *if_match)));
+    let list = id_list(fit.iter().map(|(prepared, if_match)| (prepared.id, *if_match)));
     tx.prepare_cached(
         "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
                  next_attempt_at = NULL, reason_code = NULL, reason = NULL, problem = NULL
@@ -161,8 +161,8 @@ fn load_request(connection: &Connection, key: &str) -> Result<Option<Request>, S
 
 type Frozen = (&'static str, String, Option<String>);
 
-fn single_request(prepared: &PreparedEdit) -> Result<Frozen, StoreError> {
-    let PreparedEdit { kind, record, .. } = prepared;
+fn single_request(prepared: &PendingEdit) -> Result<Frozen, StoreError> {
+    let PendingEdit { kind, record, .. } = prepared;
     let id =
         Uuid::try_parse(record).map_err(|_| StoreError::InvalidContent(format!("an edit of the record {record}")))?;
     Ok(match prepared.method {
@@ -181,7 +181,7 @@ fn single_request(prepared: &PreparedEdit) -> Result<Frozen, StoreError> {
 
 const BULK: &str = "/bulk";
 
-fn bulk_request(kind: Kind, fit: &[(PreparedEdit, Option<i64>)]) -> Frozen {
+fn bulk_request(kind: Kind, fit: &[(PendingEdit, Option<i64>)]) -> Frozen {
     #[derive(Serialize)]
     struct Operation<'a> {
         method: &'a str,
@@ -195,7 +195,7 @@ fn bulk_request(kind: Kind, fit: &[(PreparedEdit, Option<i64>)]) -> Frozen {
     struct Body<'a> {
         operations: Vec<Operation<'a>>,
     }
-    let operations = fit.iter().map(|(PreparedEdit { method, record, patch, .. }, if_match)| Operation {
+    let operations = fit.iter().map(|(PendingEdit { method, record, patch, .. }, if_match)| Operation {
         method: method.as_str(),
         id: record,
         if_match: *if_match,

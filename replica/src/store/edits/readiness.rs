@@ -58,21 +58,6 @@ pub(super) struct Dependencies {
     pub capacity: Capacity,
 }
 
-/// The revision at which the server holds the record, with all accepted edits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ServerRev {
-    /// The server is not known to have the record.
-    NoRecord,
-    /// The server has the record. None when the revision is unknown.
-    At(Option<i64>),
-}
-
-impl ServerRev {
-    pub(super) fn of(found: Option<Option<i64>>) -> ServerRev {
-        found.map_or(ServerRev::NoRecord, ServerRev::At)
-    }
-}
-
 /// Whether an edit may be sent, and what an edit that may not be sent waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Readiness {
@@ -102,11 +87,11 @@ impl Readiness {
     }
 }
 
-/// Decides whether an edit may be sent. `server` is called only when the decision depends on it, because it costs a query.
+/// Decides whether an edit may be sent. `server`: the precondition that holds at the server now, with all accepted edits; called only when the decision depends on it, because it costs a query.
 pub(super) fn readiness<E>(
     edit: &Facts,
     dependencies: &Dependencies,
-    server: impl FnOnce() -> Result<ServerRev, E>,
+    server: impl FnOnce() -> Result<Precondition, E>,
 ) -> Result<Readiness, E> {
     match (edit.state, dependencies.held_by) {
         (EditState::Rejected | EditState::Conflict, _) => return Ok(Readiness::NeedsPerson),
@@ -137,7 +122,7 @@ pub(super) fn readiness<E>(
 }
 
 /// True when the feed must show more of the record before a new request is made.
-fn waits_for_feed<E>(edit: &Facts, in_step: bool, server: impl FnOnce() -> Result<ServerRev, E>) -> Result<bool, E> {
+fn waits_for_feed<E>(edit: &Facts, in_step: bool, server: impl FnOnce() -> Result<Precondition, E>) -> Result<bool, E> {
     let is_given_up = edit.request == RequestState::GivenUp;
     let refused_precondition = if is_given_up { edit.precondition } else { Precondition::None };
     // The feed may still show the event of the edit, by the key that a new request would replace.
@@ -150,13 +135,9 @@ fn waits_for_feed<E>(edit: &Facts, in_step: bool, server: impl FnOnce() -> Resul
     if !needs_rev && refused_precondition == Precondition::None {
         return Ok(false);
     }
-    let server = server()?;
-    let is_as_refused = match refused_precondition {
-        Precondition::Absent => server == ServerRev::NoRecord,
-        Precondition::Rev(rev) => server == ServerRev::At(Some(rev)),
-        Precondition::None => false,
-    };
-    Ok(is_as_refused || needs_rev && matches!(server, ServerRev::NoRecord | ServerRev::At(None)))
+    let present = server()?;
+    let is_as_refused = refused_precondition != Precondition::None && present == refused_precondition;
+    Ok(is_as_refused || needs_rev && !matches!(present, Precondition::Rev(_)))
 }
 
 #[cfg(test)]
@@ -174,7 +155,7 @@ mod tests {
         Dependencies { held_by: None, only_by_own_record: true, in_step: true, capacity: Capacity::Free };
 
     /// The decision. `server`: None when the decision must not ask for the revision.
-    fn decide(edit: &Facts, dependencies: &Dependencies, server: Option<ServerRev>) -> Readiness {
+    fn decide(edit: &Facts, dependencies: &Dependencies, server: Option<Precondition>) -> Readiness {
         readiness::<()>(edit, dependencies, || Ok(server.expect("the revision is not asked for"))).unwrap()
     }
 
@@ -217,25 +198,32 @@ mod tests {
             (Method::Update, RequestState::Frozen, Precondition::None, true, None, Readiness::Resend),
             (Method::Update, RequestState::Frozen, Precondition::None, false, None, Readiness::HoldRequest),
             (Method::Create, RequestState::Frozen, Precondition::None, false, None, Readiness::Resend),
-            (Method::Update, RequestState::None, Precondition::None, false, Some(ServerRev::NoRecord), Readiness::Wait),
-            (Method::Update, RequestState::None, Precondition::None, false, Some(ServerRev::At(None)), Readiness::Wait),
             (
                 Method::Update,
                 RequestState::None,
                 Precondition::None,
                 false,
-                Some(ServerRev::At(Some(5))),
+                Some(Precondition::Absent),
+                Readiness::Wait,
+            ),
+            (Method::Update, RequestState::None, Precondition::None, false, Some(Precondition::None), Readiness::Wait),
+            (
+                Method::Update,
+                RequestState::None,
+                Precondition::None,
+                false,
+                Some(Precondition::Rev(5)),
                 Readiness::Send,
             ),
             (Method::Create, RequestState::None, Precondition::None, false, None, Readiness::Send),
-            (Method::Update, RequestState::GivenUp, rev(5), true, Some(ServerRev::At(Some(5))), Readiness::Wait),
-            (Method::Update, RequestState::GivenUp, rev(5), true, Some(ServerRev::At(Some(6))), Readiness::Send),
+            (Method::Update, RequestState::GivenUp, rev(5), true, Some(Precondition::Rev(5)), Readiness::Wait),
+            (Method::Update, RequestState::GivenUp, rev(5), true, Some(Precondition::Rev(6)), Readiness::Send),
             (
                 Method::Create,
                 RequestState::GivenUp,
                 Precondition::Absent,
                 true,
-                Some(ServerRev::NoRecord),
+                Some(Precondition::Absent),
                 Readiness::Wait,
             ),
             (
@@ -243,7 +231,7 @@ mod tests {
                 RequestState::GivenUp,
                 Precondition::Absent,
                 true,
-                Some(ServerRev::At(Some(6))),
+                Some(Precondition::Rev(6)),
                 Readiness::Send,
             ),
             (Method::Create, RequestState::GivenUp, Precondition::None, false, None, Readiness::Wait),

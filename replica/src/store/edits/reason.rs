@@ -4,9 +4,10 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
-use crate::model::{EditState, Method, ReasonCode};
-use crate::store::StoreError;
-use crate::store::edits::normalize::normalize_edit;
+use crate::model::{EditState, ReasonCode};
+use crate::store::edits::pending;
+use crate::store::merge::normalized;
+use crate::store::{StoreError, base};
 
 /// Why an edit does not go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,11 +85,6 @@ impl Reason<'_> {
     }
 }
 
-/// The reason of an edit whose fields conflict.
-pub(in crate::store) fn field_conflict(method: Method, fields: Vec<&'static str>) -> Reason<'static> {
-    if method == Method::Delete { Reason::ChangedThere } else { Reason::ChangedOnBothSides(fields) }
-}
-
 /// Writes the state of an edit with its reason. None clears the code and the sentence. No further attempt is scheduled.
 pub(super) fn set_state(
     tx: &Connection,
@@ -106,4 +102,19 @@ pub(super) fn set_state(
 pub(crate) fn need_person(tx: &Transaction<'_>, edit: i64, reason: Reason<'_>) -> Result<(), StoreError> {
     set_state(tx, edit, EditState::Conflict, Some(reason))?;
     normalize_edit(tx, edit)
+}
+
+/// Writes the values of an edit in the server's form: plain SQL can then compare base, mine and theirs.
+pub(crate) fn normalize_edit(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+    let Some(mut found) = pending::load(tx, edit)? else { return Ok(()) };
+    let before = (found.patch.clone(), found.base.clone());
+    for (name, value) in found.patch.iter_mut().chain(&mut found.base) {
+        *value = normalized(found.kind, name, Some(value));
+    }
+    if (&found.patch, &found.base) == (&before.0, &before.1) {
+        return Ok(());
+    }
+    pending::save(tx, &found)?;
+    // The row shows the values of the edit.
+    base::rebase(tx, found.kind, &found.record)
 }

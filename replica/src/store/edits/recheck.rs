@@ -6,9 +6,10 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use crate::model::{ConflictPolicy, EditState, LogLevel, ReasonCode};
-use crate::store::edits::next_step::NextStep;
+use crate::store::edits::next_step::{self, NextStep};
+use crate::store::edits::pending::{self, PendingEdit};
 use crate::store::edits::reason::set_state;
-use crate::store::edits::{already_applied, decide, pending, plan, prepare};
+use crate::store::edits::{already_applied, decide, plan, prepare};
 use crate::store::{StoreError, base, log};
 
 /// Merges the conflicting edits of a record again, in their order up to the first one that stays in conflict. Edits
@@ -23,22 +24,21 @@ pub(crate) fn recheck_record(
     if base::with_acked(tx, kind, record)?.and_then(|known| known.rev).is_none() {
         return Ok(false);
     }
-    let edits: Vec<(i64, EditState, Option<ReasonCode>, bool)> = tx
-        .prepare_cached(
-            "SELECT id, state, reason_code, coalesce(maybe_applied, 0) FROM edits LEFT JOIN _outbox ON edit_id = id
-             WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id",
-        )?
-        .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
+    let edits: Vec<i64> = tx
+        .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id")?
+        .query_map((kind.as_str(), record), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     let mut goes_on = false;
-    for (edit, state, code, maybe_applied) in edits {
-        let Some(found) = pending::load(tx, edit)?.filter(|_| state == EditState::Conflict) else { break };
+    for edit in edits {
+        let is_in_conflict = |found: &PendingEdit| found.state == EditState::Conflict;
+        let Some(found) = pending::load(tx, edit)?.filter(is_in_conflict) else { break };
+        let code = found.reason_code;
         // Only these conflicts end by themselves. All other edits may have been applied, were lost, or can never be applied.
         let may_be_released =
             matches!(code, Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides | ReasonCode::DeletedThere));
         // A restore may bring a deleted record back.
-        let maybe_applied = maybe_applied && code == Some(ReasonCode::DeletedThere);
-        let compared = decide::compare(tx, &found)?;
+        let maybe_applied = found.maybe_applied && code == Some(ReasonCode::DeletedThere);
+        let compared = next_step::compare(tx, &found)?;
         match compared.next_step(found.method, maybe_applied, ConflictPolicy::Ask) {
             NextStep::End(ending) => {
                 // An edit that may have been applied may have brought these values itself.
@@ -60,7 +60,7 @@ pub(crate) fn recheck_record(
                 )?;
                 goes_on = true;
             }
-            NextStep::Ask(reason) => set_state(tx, edit, state, Some(reason))?,
+            NextStep::Ask(reason) => set_state(tx, edit, EditState::Conflict, Some(reason))?,
             // With the policy `Ask`, `next_step` never applies a policy.
             NextStep::ApplyPolicy(_) => {}
         }

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::recurrence;
 use hearth_contract::schema::{SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, EditState, Method, Origin};
-use crate::store::edits::decide::{compare, is_lost, make_again, requeue, set_fields};
+use crate::store::edits::decide::{make_again, requeue, set_fields};
 use crate::store::edits::decisions::{self, DecisionOutcome};
 use crate::store::edits::error::EditError;
+use crate::store::edits::next_step::compare;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused, require};
-use crate::store::edits::{revert, settle, undo};
-use crate::store::merge::{FieldConflict, MergeResult};
+use crate::store::edits::{adapt, revert, settle, undo};
+use crate::store::merge::{FieldConflict, MergeResult, side};
 use crate::store::{base, gate};
 
 /// The value that a field gets.
@@ -98,11 +98,12 @@ fn resolve_in(
         (Some(Choice::Theirs), true) => Some(false),
         _ => None,
     };
+    let is_gone = matches!(judgement, MergeResult::DeletedThere | MergeResult::IdTaken(_));
+    if whole == Some(false) && (found.method == Method::Delete || !matches!(judgement, MergeResult::Conflict(_))) {
+        return gate::with_guards_off(tx, |tx| take_theirs(tx, &found, is_gone, now));
+    }
     match (judgement, whole) {
-        (MergeResult::DeletedThere | MergeResult::IdTaken(_), None) => {
-            Err(refused(format!("{} can only be resolved as a whole: as mine, or as theirs", found.name)))
-        }
-        (MergeResult::DeletedThere, Some(true)) if is_lost(tx, edit)? => {
+        (MergeResult::DeletedThere, Some(true)) if found.is_lost() => {
             gate::with_guards_off(tx, |tx| make_again(tx, found))
         }
         (MergeResult::DeletedThere, Some(true)) => undo::make_anew(tx, &found, now).map(DecisionOutcome::Done),
@@ -115,35 +116,28 @@ fn resolve_in(
             // The record exists, so the create becomes an update.
             gate::with_guards_off(tx, |tx| {
                 found.method = Method::Update;
-                found.patch =
-                    conflicts.iter().map(|conflict| (conflict.field.to_owned(), conflict.mine.clone())).collect();
+                found.patch = side(&conflicts, |conflict| &conflict.mine);
                 found.base = Fields::new();
                 keep_theirs_in_history(tx, &mut found, &conflicts, now)?;
                 let text = format!("the {} on the server gets the values of this device", found.kind);
                 resend(tx, found, text)
             })
         }
+        (MergeResult::DeletedThere | MergeResult::IdTaken(_), _) => {
+            Err(refused(format!("{} can only be resolved as a whole: as mine, or as theirs", found.name)))
+        }
         (MergeResult::Conflict(conflicts), Some(true)) if found.method == Method::Delete => {
             gate::with_guards_off(tx, |tx| {
-                found.base.extend(conflicts.into_iter().map(|conflict| (conflict.field.to_owned(), conflict.theirs)));
+                found.base.extend(side(&conflicts, |conflict| &conflict.theirs));
                 let text = format!("{} is deleted as it is now", found.name);
                 resend(tx, found, text)
             })
         }
-        (MergeResult::Conflict(_), None) if found.method == Method::Delete => {
+        (MergeResult::Conflict(_), _) if found.method == Method::Delete => {
             Err(refused(format!("{} is to be deleted: resolve it as mine, or as theirs", found.name)))
-        }
-        (MergeResult::DeletedThere | MergeResult::IdTaken(_), Some(false)) => {
-            gate::with_guards_off(tx, |tx| take_theirs(tx, &found, true, now))
-        }
-        (MergeResult::Conflict(_), Some(false)) if found.method == Method::Delete => {
-            gate::with_guards_off(tx, |tx| take_theirs(tx, &found, false, now))
         }
         (MergeResult::Conflict(conflicts), _) => {
             gate::with_guards_off(tx, |tx| resolve_fields(tx, found, &conflicts, resolution, now))
-        }
-        (MergeResult::Send | MergeResult::AlreadyThere, Some(false)) => {
-            gate::with_guards_off(tx, |tx| take_theirs(tx, &found, false, now))
         }
         (MergeResult::Send | MergeResult::AlreadyThere, _) => gate::with_guards_off(tx, |tx| {
             let name = &found.name;
@@ -184,23 +178,15 @@ fn resolve_fields(
         }
     }
     keep_theirs_in_history(tx, &mut found, &won, now)?;
-    for conflict in &lost {
-        found.patch.shift_remove(conflict.field);
-        found.base.shift_remove(conflict.field);
-    }
-    recurrence::drop_orphans(&mut found.patch);
-    recurrence::drop_orphans(&mut found.base);
+    adapt::drop_fields(&mut found.patch, &mut found.base, lost.iter().map(|conflict| conflict.field));
     if found.patch.is_empty() {
         return take_theirs(tx, &found, false, now);
     }
-    let side = |of: fn(&FieldConflict) -> &Value, conflicts: &[FieldConflict]| -> Fields {
-        conflicts.iter().map(|conflict| (conflict.field.to_owned(), of(conflict).clone())).collect()
-    };
     if !lost.is_empty() {
-        let (mine, theirs) = (side(|conflict| &conflict.mine, &lost), side(|conflict| &conflict.theirs, &lost));
+        let (mine, theirs) = (side(&lost, |conflict| &conflict.mine), side(&lost, |conflict| &conflict.theirs));
         // The local value never stood there, so a later edit of the field does not begin with that value.
         let later = revert::later_edits(tx, found.kind, &found.record, edit)?;
-        revert::update_later_bases(tx, edit, &later, &mine, &side(|conflict| &conflict.base, &lost))?;
+        revert::update_later_bases(tx, edit, &later, &mine, &side(&lost, |conflict| &conflict.base))?;
         settle::keep_loser(
             tx,
             edit,
@@ -230,9 +216,7 @@ fn keep_theirs_in_history(
     if conflicts.is_empty() {
         return Ok(());
     }
-    let theirs: Fields =
-        conflicts.iter().map(|conflict| (conflict.field.to_owned(), conflict.theirs.clone())).collect();
-    let mine: Fields = conflicts.iter().map(|conflict| (conflict.field.to_owned(), conflict.mine.clone())).collect();
+    let (mine, theirs) = (side(conflicts, |conflict| &conflict.mine), side(conflicts, |conflict| &conflict.theirs));
     let why = format!("lost to edit {}: you kept the value on this device", found.id);
     settle::keep_loser(tx, found.id, &theirs, &mine, &why, now)?;
     found.base.extend(theirs);

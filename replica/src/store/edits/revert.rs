@@ -7,10 +7,10 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, Method};
-use crate::store::edits::pending::PendingEdit;
+use crate::store::edits::pending::{self, PendingEdit};
 use crate::store::edits::settle::finish;
 use crate::store::edits::{next_tasks, parts};
-use crate::store::{StoreError, base, rows};
+use crate::store::{StoreError, base};
 
 /// Reverts an edit that was never applied and cannot be applied any more. Later edits of the record stay in their
 /// order; with a create, they end as well.
@@ -21,11 +21,9 @@ pub(crate) fn revert(
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (word, record, method, patch, base): (String, String, Method, String, String) = tx
-        .prepare_cached("SELECT kind, record_id, method, patch, base FROM edits WHERE id = ?1")?
-        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
-    let kind =
-        Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
+    let Some(found) = pending::load(tx, edit)? else { return Ok(()) };
+    let PendingEdit { kind, record, method, .. } = &found;
+    let (kind, method) = (*kind, *method);
     if method == Method::Delete
         && let Some(copy) = unsent_copy(tx, edit)?
     {
@@ -37,16 +35,16 @@ pub(crate) fn revert(
             now,
         )?;
     }
-    let later = later_edits(tx, kind, &record, edit)?;
-    finish(tx, edit, outcome, reason, now)?;
+    let later = later_edits(tx, kind, record, edit)?;
+    finish(tx, &[(edit, None)], outcome, reason, now)?;
     if method == Method::Create {
         for edit in later {
-            finish(tx, edit, outcome, reason, now)?;
+            finish(tx, &[(edit, None)], outcome, reason, now)?;
         }
     } else {
-        update_later_bases(tx, edit, &later, &rows::parse_object(&patch)?, &rows::parse_object(&base)?)?;
+        update_later_bases(tx, edit, &later, &found.patch, &found.base)?;
     }
-    base::rebase(tx, kind, &record)?;
+    base::rebase(tx, kind, record)?;
     next_tasks::end::settle_shown(tx, false, now)
 }
 
@@ -80,21 +78,17 @@ pub(crate) fn update_later_bases(
 ) -> Result<(), StoreError> {
     let mut open: Vec<&String> = fields.keys().collect();
     for later in later.iter().filter(|later| **later != edit) {
-        let (method, patch, base): (Method, String, String) = tx
-            .prepare_cached("SELECT method, patch, base FROM edits WHERE id = ?1")?
-            .query_row([later], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        let mut base = rows::parse_object(&base)?;
-        let touched: Vec<&String> = open.iter().copied().filter(|name| base.contains_key(*name)).collect();
+        let Some(mut later) = pending::load(tx, *later)? else { continue };
+        let touched: Vec<&String> = open.iter().copied().filter(|name| later.base.contains_key(*name)).collect();
         if touched.is_empty() {
             continue;
         }
         open.retain(|name| !touched.contains(name));
         for name in touched {
-            base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
+            later.base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
         }
-        parts::update_parts(tx, *later, method, &rows::parse_object(&patch)?, &base)?;
-        tx.prepare_cached("UPDATE edits SET base = ?2 WHERE id = ?1")?
-            .execute((later, Value::Object(base).to_string()))?;
+        parts::update_parts(tx, later.id, later.method, &later.patch, &later.base)?;
+        pending::save(tx, &later)?;
     }
     Ok(())
 }

@@ -9,10 +9,10 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 use serde_json::Value;
 
-use crate::model::{EditOutcome, EditState, LogLevel, Method};
-use crate::store::edits::acked::{Acked, id_list};
+use crate::model::{EditOutcome, LogLevel, Method};
+use crate::store::edits::acked::{Acked, edits_of_record, id_list};
 use crate::store::edits::reason::{Reason, need_person};
-use crate::store::edits::{names, outbox};
+use crate::store::edits::{outbox, pending};
 use crate::store::{StoreError, base, log};
 
 /// Ended edits stay in the history for 30 days.
@@ -50,22 +50,13 @@ pub(crate) fn settle(
         }
     }
     let edits: Vec<Acked> = done.iter().map(|(edit, ..)| (*edit, None)).collect();
-    confirm(tx, &edits, now)?;
+    finish(tx, &edits, EditOutcome::Confirmed, None, now)?;
     let records = done.into_iter().filter_map(|(_, word, record, _)| Some((Kind::parse(&word)?, record)));
     let records: BTreeSet<(Kind, String)> = records.collect();
     for (kind, record) in &records {
         base::rebase(tx, *kind, record)?;
     }
     Ok(records)
-}
-
-/// Moves edits that the server certainly has to the history. An edit without a given position keeps the position of the
-/// response.
-pub(crate) fn confirm(tx: &Transaction<'_>, edits: &[Acked], now: Timestamp) -> Result<(), StoreError> {
-    if edits.is_empty() {
-        return Ok(());
-    }
-    move_to_history(tx, edits, EditOutcome::Confirmed, None, now)
 }
 
 /// Notes that a restore cannot lose these edits of the history: later changes replaced their values before it. Their position no
@@ -105,37 +96,18 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, newest_event: Tim
     Ok(())
 }
 
-/// Ends an edit. The parts of a coalesced edit end as separate edits.
+/// Ends edits: moves them to the history, which holds the parts of a coalesced edit as separate edits. Each edit with the position at
+/// which the server has it; None keeps the position of the response.
 pub(crate) fn finish(
-    tx: &Transaction<'_>,
-    edit: i64,
-    outcome: EditOutcome,
-    reason: Option<&str>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    move_to_history(tx, &[(edit, None)], outcome, reason, now)
-}
-
-/// [`finish`] for an edit that the server has at a position; None when the position is unknown.
-pub(crate) fn finish_at(
-    tx: &Transaction<'_>,
-    edit: i64,
-    rev: Option<i64>,
-    outcome: EditOutcome,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    move_to_history(tx, &[(edit, rev)], outcome, Some(reason), now)
-}
-
-/// Moves edits to the history. The history holds the parts of a coalesced edit as separate edits.
-fn move_to_history(
     tx: &Transaction<'_>,
     edits: &[Acked],
     outcome: EditOutcome,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    if edits.is_empty() {
+        return Ok(());
+    }
     let list = id_list(edits.iter().copied());
     // A confirmed edit does not keep the reason for which it waited.
     tx.prepare_cached(
@@ -254,34 +226,23 @@ pub(crate) fn record_is_deleted(
     reason: &Reason<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let edits: Vec<(i64, Method, EditState, Option<i64>)> = tx
-        .prepare_cached(
-            "SELECT e.id, e.method, e.state, s.acked_rev FROM edits e LEFT JOIN _outbox s ON s.edit_id = e.id
-             WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
-        )?
-        .query_map((kind.as_str(), record), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
-        .collect::<Result<_, _>>()?;
-    let agreed = edits.last().is_some_and(|(_, method, ..)| *method == Method::Delete);
-    for (edit, method, state, acked_rev) in &edits {
+    let edits = edits_of_record(tx, kind, record)?;
+    let agreed = edits.last().is_some_and(|edit| edit.method == Method::Delete);
+    for edit in &edits {
+        let is_delete = edit.method == Method::Delete;
         if agreed {
-            let outcome = if *method == Method::Delete || *state == EditState::Sent {
-                EditOutcome::Confirmed
-            } else {
-                EditOutcome::Superseded
-            };
+            let is_there = is_delete || edit.is_sent;
+            let outcome = if is_there { EditOutcome::Confirmed } else { EditOutcome::Superseded };
             // The position in the response to a delete may be after the delete event. After a gap, no position may be
             // known.
-            let at = if *method == Method::Delete {
-                Some(acked_rev.map_or(rev, |acked| acked.min(rev)))
-            } else {
-                *acked_rev
-            };
-            move_to_history(tx, &[(*edit, at)], outcome, None, now)?;
-        } else if *state != EditState::Sent {
-            need_person(tx, *edit, reason.clone())?;
+            let at = if is_delete { Some(edit.rev.map_or(rev, |acked| acked.min(rev))) } else { edit.rev };
+            finish(tx, &[(edit.edit, at)], outcome, None, now)?;
+        } else if !edit.is_sent {
+            let edit = edit.edit;
+            need_person(tx, edit, reason.clone())?;
             // The record is gone, so the request has nothing to change.
-            outbox::give_up_unanswered(tx, *edit)?;
-            let name = names::of_edit(tx, *edit)?;
+            outbox::give_up(tx, edit, false)?;
+            let name = pending::name_of(tx, edit)?;
             let why = reason.sentence();
             log(tx, LogLevel::Warning, &format!("{name} needs you (edit {edit}, conflict), a {kind}: {why}."))?;
         }

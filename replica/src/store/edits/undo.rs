@@ -7,19 +7,17 @@ mod restorable;
 
 use std::collections::BTreeSet;
 
-use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
-use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+pub(super) use self::inverse::inverse;
 pub(crate) use self::inverse::make_anew;
-use self::inverse::{PastEdit, again, inverse};
+use self::inverse::{PastEdit, again};
 pub(super) use self::restorable::restorable_fields;
-use crate::model::{EditOutcome, EditState, Method, Origin};
+use crate::model::{EditOutcome, EditState, Origin};
 use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
 use crate::store::edits::history;
-use crate::store::edits::names::quoted;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, load, refused};
 use crate::store::edits::revert::{consequences, revert};
 use crate::store::{gate, rows};
@@ -120,14 +118,13 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
         }));
     }
     if let Some(part) = sent_part(tx, edit)? {
-        return inverse(tx, &part.past());
+        return inverse(tx, &part);
     }
     if let Some(found) = load(tx, edit)? {
         if found.may_take_effect {
-            return invert(tx, &found);
+            return inverse(tx, &found.into());
         }
-        let attempted = tx.query_row("SELECT attempts > 0 FROM edits WHERE id = ?1", [edit], |row| row.get(0))?;
-        let how_far = match (attempted, found.state) {
+        let how_far = match (found.is_attempted, found.state) {
             (false, _) => "it was never sent",
             (true, EditState::Rejected) => "the server had refused it",
             (true, _) => "the server does not have it",
@@ -139,9 +136,8 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
         });
     }
     if let Some(found) = history::get(tx, edit)? {
-        let name = quoted(&found.title);
-        let past = PastEdit::of(&found, &name);
-        return if found.is_on_server() { inverse(tx, &past) } else { again(tx, &past) };
+        let is_on_server = found.is_on_server();
+        return if is_on_server { inverse(tx, &found.into()) } else { again(tx, &found.into()) };
     }
     Err(refused(match sum_of(tx, edit)? {
         Some(with) => format!(
@@ -151,33 +147,9 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
     }))
 }
 
-/// Queues the inverse of an edit that the server has applied or may apply.
-pub(crate) fn invert(tx: &Transaction<'_>, found: &PendingEdit) -> Result<Decided, EditError> {
-    let PendingEdit { id, name, kind, record, method, patch, base, .. } = found;
-    inverse(tx, &PastEdit { id: *id, name, kind: *kind, record, method: *method, patch, base })
-}
-
-/// An edit that was combined with others, as the person made the edit.
-struct Part {
-    id: i64,
-    name: String,
-    kind: Kind,
-    record: String,
-    method: Method,
-    patch: Fields,
-    base: Fields,
-}
-
-impl Part {
-    fn past(&self) -> PastEdit<'_> {
-        let Part { id, name, kind, record, method, patch, base } = self;
-        PastEdit { id: *id, name, kind: *kind, record, method: *method, patch, base }
-    }
-}
-
 /// The part with the number `edit`, when the coalesced edit is being sent or waits to be sent again. None for a
 /// rejected coalesced edit, which can only be undone as a whole.
-fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
+fn sent_part(tx: &Connection, edit: i64) -> Result<Option<PastEdit>, EditError> {
     let found = tx
         .prepare_cached(
             "SELECT part_of, as_made ->> '$.method', as_made -> '$.patch', as_made -> '$.base' FROM _outbox
@@ -190,7 +162,7 @@ fn sent_part(tx: &Connection, edit: i64) -> Result<Option<Part>, EditError> {
         |sum: &PendingEdit| !sum.may_take_effect && matches!(sum.state, EditState::Rejected | EditState::Conflict);
     let Some(sum) = load(tx, with)?.filter(|sum| !is_undone_whole(sum)) else { return Ok(None) };
     let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
-    Ok(Some(Part { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
+    Ok(Some(PastEdit { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
 }
 
 /// The numbers of changes that are still in effect and are no undo, newest first; at most [`PASSED_OVER_MAX`],

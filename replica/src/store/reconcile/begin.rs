@@ -32,7 +32,7 @@ pub(in crate::store) fn begin_anew(tx: &Transaction<'_>) -> Result<(), StoreErro
             // A restore before the end of the reconcile must not take these edits for lost.
             lost::note_overwritten(tx, false)?;
         }
-        base::forget_revs_within_history(tx)?;
+        base::forget_revs(tx, 0, true)?;
         if begin_in(tx, &ReconcileCause::Asked { accepted: false }, false)?.is_none() {
             log(
                 tx,

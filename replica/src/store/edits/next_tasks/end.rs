@@ -3,10 +3,9 @@
 //! Must not know how the server's records arrive.
 
 use hearth_contract::formats::Timestamp;
-use hearth_contract::recurrence::{DONE, STATUS};
+use hearth_contract::recurrence;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
-use serde_json::Value;
 
 use crate::model::{EditOutcome, EditState, LogLevel};
 use crate::store::edits::next_tasks::{is_edited, make};
@@ -42,16 +41,12 @@ pub(crate) fn settle_shown(tx: &Transaction<'_>, at_present: bool, now: Timestam
     )?
     .execute([])?;
     for shown in all_shown(tx)? {
-        if is_known_there(tx, &shown.record)? {
+        if base::load(tx, Kind::Task, &shown.record)?.is_some() {
             let rev = made_with_completion(tx, &shown)?;
             end(tx, &shown, rev, "the server has made the task itself", now)?;
             continue;
         }
-        let why = match server_decision(tx, &shown, at_present)? {
-            ServerDecision::Open => continue,
-            ServerDecision::NotAsked => "the change from which it follows never reaches the server",
-            ServerDecision::NotMade => "the server has made no next task",
-        };
+        let Some(why) = why_not_made(tx, &shown, at_present)? else { continue };
         if is_edited(tx, shown.edit)? {
             release(tx, &shown, why)?;
         } else {
@@ -95,34 +90,20 @@ fn all_shown(tx: &Connection) -> Result<Vec<Shown>, StoreError> {
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// True when the server has or had the next task.
-fn is_known_there(tx: &Connection, record: &str) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)";
-    Ok(tx.prepare_cached(text)?.query_row((Kind::Task.as_str(), record), |row| row.get(0))?)
-}
-
-/// What the server has decided about a next task that it has not shown.
-enum ServerDecision {
-    /// Not known yet: the completion is pending, or the next event may be that of the next task.
-    Open,
-    /// Nothing ever: the completion was given up, and does not reach the server.
-    NotAsked,
-    /// The server has the completion, and has made no next task.
-    NotMade,
-}
-
-fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<ServerDecision, StoreError> {
+/// Why the server makes no next task that it has not shown, as a sentence. None while that is not known: the completion is pending,
+/// or the next event may be that of the next task.
+fn why_not_made(tx: &Connection, shown: &Shown, at_present: bool) -> Result<Option<&'static str>, StoreError> {
     let pending = "SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)
                        OR EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND part_of IS NOT NULL)";
     if tx.prepare_cached(pending)?.query_row([shown.completion], |row| row.get(0))? {
-        return Ok(ServerDecision::Open);
+        return Ok(None);
     }
     let outcome: Option<EditOutcome> = tx
         .prepare_cached("SELECT outcome FROM edit_history WHERE id = ?1")?
         .query_row([shown.completion], |row| row.get(0))
         .optional()?;
     if outcome.is_some_and(|outcome| !matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged)) {
-        return Ok(ServerDecision::NotAsked);
+        return Ok(Some("the change from which it follows never reaches the server"));
     }
     // The event of the next task follows that of the completed one directly, in the same transaction.
     let progress = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile),
@@ -134,7 +115,7 @@ fn server_decision(tx: &Connection, shown: &Shown, at_present: bool) -> Result<S
         .prepare_cached(progress)?
         .query_row((&shown.task, at_present, shown.completion), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let is_decided = is_whole && (has_passed || ends_series(tx, &shown.task)?);
-    Ok(if is_decided { ServerDecision::NotMade } else { ServerDecision::Open })
+    Ok(is_decided.then_some("the server has made no next task"))
 }
 
 /// True when no task follows the completed task as the server has it, for example because somebody has removed the recurrence. The
@@ -143,8 +124,7 @@ fn ends_series(tx: &Connection, task: &str) -> Result<bool, StoreError> {
     let Some(version) = base::load(tx, Kind::Task, task)?.and_then(base::StoredImage::version) else {
         return Ok(false);
     };
-    let is_done = version.fields.get(STATUS).and_then(Value::as_str) == Some(DONE);
-    Ok(is_done && make::next_after(tx, task, &version.fields)?.is_none())
+    Ok(recurrence::is_done(&version.fields) && make::next_after(tx, task, &version.fields)?.is_none())
 }
 
 /// The revision of a next task that the server has made because of this replica's completion: the event after that of the
@@ -160,7 +140,7 @@ fn made_with_completion(tx: &Connection, shown: &Shown) -> Result<Option<i64>, S
 /// which the server has made the task because of this replica.
 fn end(tx: &Transaction<'_>, shown: &Shown, rev: Option<i64>, reason: &str, now: Timestamp) -> Result<(), StoreError> {
     forget(tx, shown)?;
-    settle::finish_at(tx, shown.edit, rev, EditOutcome::Superseded, reason, now)?;
+    settle::finish(tx, &[(shown.edit, rev)], EditOutcome::Superseded, Some(reason), now)?;
     base::rebase(tx, Kind::Task, &shown.record)
 }
 

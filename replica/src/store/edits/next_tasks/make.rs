@@ -37,36 +37,22 @@ pub(crate) fn make(tx: &Transaction<'_>) -> Result<(), StoreError> {
 
 /// Makes the next task of one completion. A completion that makes no next task is no longer noted.
 fn make_next(tx: &Transaction<'_>, edit: i64, task: &str) -> Result<(), StoreError> {
-    let made = match completion(tx, edit)? {
-        Some(completion) => match next_of_task(tx, edit, task)? {
-            Some(next) => Some(insert(tx, edit, &completion, &next)?),
-            None => None,
-        },
-        None => None,
+    let made = match (completion(tx, edit)?, next_of_task(tx, edit, task)?) {
+        (Some(completion), Some(next)) => Some(insert(tx, edit, completion, &next)?),
+        _ => None,
     };
-    match made {
-        Some(next) => {
-            tx.prepare_cached("UPDATE _outbox SET next_edit = ?2 WHERE edit_id = ?1")?.execute((edit, next))?
-        }
-        None => tx.prepare_cached("UPDATE _outbox SET completes = NULL WHERE edit_id = ?1")?.execute([edit])?,
-    };
+    let text = "UPDATE _outbox SET next_edit = ?2, completes = iif(?2 IS NULL, NULL, completes) WHERE edit_id = ?1";
+    tx.prepare_cached(text)?.execute((edit, made))?;
     Ok(())
 }
 
-/// Who completed a task, and when.
-struct Completion {
-    origin: Origin,
-    created_at: String,
-}
-
-/// The edit that completes a task. None when the edit has ended: the server has the completion, or a person has
+/// Who completed a task, and when. None when the edit has ended: the server has the completion, or a person has
 /// discarded the edit.
-fn completion(tx: &Connection, edit: i64) -> Result<Option<Completion>, StoreError> {
+fn completion(tx: &Connection, edit: i64) -> Result<Option<(Origin, String)>, StoreError> {
     let text = "SELECT origin, created_at FROM edits WHERE id = ?1
                 UNION ALL SELECT as_made ->> '$.origin', as_made ->> '$.created_at' FROM _outbox
                 WHERE edit_id = ?1 AND part_of IS NOT NULL LIMIT 1";
-    let read = |row: &rusqlite::Row<'_>| Ok(Completion { origin: row.get(0)?, created_at: row.get(1)? });
-    Ok(tx.prepare_cached(text)?.query_row([edit], read).optional()?)
+    Ok(tx.prepare_cached(text)?.query_row([edit], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
 /// The task that follows a completed task, made from the values of the completed task after the edit. None when the series
@@ -97,9 +83,14 @@ fn is_used(tx: &Connection, id: &str) -> Result<bool, StoreError> {
 }
 
 /// Writes the row of a next task, and the create that holds it. Gives the number of the create.
-fn insert(tx: &Transaction<'_>, edit: i64, completion: &Completion, next: &NextTask) -> Result<i64, StoreError> {
+fn insert(
+    tx: &Transaction<'_>,
+    edit: i64,
+    (origin, made_at): (Origin, String),
+    next: &NextTask,
+) -> Result<i64, StoreError> {
     let id = next.id.to_string();
-    let at = Some(completion.created_at.clone());
+    let at = Some(made_at.clone());
     let stored = rows::StoredRecord {
         fields: next.fields.clone(),
         created_at: at.clone(),
@@ -116,8 +107,8 @@ fn insert(tx: &Transaction<'_>, edit: i64, completion: &Completion, next: &NextT
         &id,
         Method::Create,
         Value::Object(patch).to_string(),
-        completion.origin,
-        &completion.created_at,
+        origin,
+        &made_at,
     ))?;
     let made = tx.last_insert_rowid();
     let why = format!("the next task of a series, completed by edit {edit}; the server creates it");

@@ -63,9 +63,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn read(row: &Row<'_>) -> Result<Candidate, StoreError> {
-        let word: String = row.get(1)?;
-        let kind =
-            Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("an edit of unknown kind {word}")))?;
+        let kind = rows::kind(row, 1)?;
         let texts = [row.get_ref(3)?.as_str().unwrap_or("{}"), row.get_ref(4)?.as_str().unwrap_or("{}")];
         let key: Option<String> = row.get(6)?;
         let request = match (&key, row.get(10)?) {

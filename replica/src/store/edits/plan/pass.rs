@@ -6,10 +6,10 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::candidate::{Candidate, ZONE_ORDER, candidates_text};
-use crate::model::{EditState, Method, ReadyEdits};
+use crate::model::{EditState, Method, Precondition, ReadyEdits};
 use crate::store::edits::acked::id_list;
 use crate::store::edits::create_deps::CreateDeps;
-use crate::store::edits::readiness::{Capacity, Dependencies, Holds, Readiness, ServerRev, readiness};
+use crate::store::edits::readiness::{Capacity, Dependencies, Holds, Readiness, readiness};
 use crate::store::{StoreError, base};
 
 /// Edits of a record that are coalesced into a request, at most.
@@ -119,7 +119,7 @@ impl<'a> Pass<'a> {
         };
         let decision = readiness(&edit.facts, &dependencies, || {
             let known = base::with_acked(self.connection, edit.kind, &edit.record)?;
-            Ok::<_, StoreError>(ServerRev::of(known.map(|known| known.rev)))
+            Ok::<_, StoreError>(Precondition::from_columns(known.as_ref().and_then(|known| known.rev), known.is_none()))
         })?;
         let chain = self.carry_out(&edit, own, decision);
         self.hold(&edit, decision.holds(), chain);

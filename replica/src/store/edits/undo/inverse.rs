@@ -11,40 +11,49 @@ use uuid::Uuid;
 use super::restorable::{complete_subject, left_phrase, remove_dead_references, restorable_fields, writable};
 use crate::model::{EditOutcome, Method, Settled};
 use crate::store::edits::error::EditError;
+use crate::store::edits::names::quoted;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused};
 use crate::store::edits::{already_applied, revert, write};
 use crate::store::merge::normalized;
 use crate::store::{base, gate, rows};
 
 /// A change that was made, and may have ended.
-pub(super) struct PastEdit<'a> {
+pub(in crate::store::edits) struct PastEdit {
     pub id: i64,
     /// The title of the record in quotes, for sentences.
-    pub name: &'a str,
+    pub name: String,
     pub kind: Kind,
-    pub record: &'a str,
+    pub record: String,
     pub method: Method,
-    pub patch: &'a Fields,
-    pub base: &'a Fields,
+    pub patch: Fields,
+    pub base: Fields,
 }
 
-impl<'a> PastEdit<'a> {
-    pub(super) fn of(found: &'a Settled, name: &'a str) -> PastEdit<'a> {
-        let Settled { id, kind, record_id, method, patch, base, .. } = found;
-        PastEdit { id: *id, name, kind: *kind, record: record_id, method: *method, patch, base }
+impl From<PendingEdit> for PastEdit {
+    fn from(found: PendingEdit) -> PastEdit {
+        let PendingEdit { id, name, kind, record, method, patch, base, .. } = found;
+        PastEdit { id, name, kind, record, method, patch, base }
+    }
+}
+
+impl From<Settled> for PastEdit {
+    fn from(found: Settled) -> PastEdit {
+        let Settled { id, kind, record_id: record, method, patch, base, title, .. } = found;
+        PastEdit { id, name: quoted(&title), kind, record, method, patch, base }
     }
 }
 
 /// Queues the edit that undoes a change.
-pub(super) fn inverse(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided, EditError> {
-    let PastEdit { id, name, kind, record, .. } = *past;
+pub(in crate::store::edits) fn inverse(tx: &Transaction<'_>, past: &PastEdit) -> Result<Decided, EditError> {
+    let PastEdit { id, name, kind, record, .. } = past;
+    let (id, kind) = (*id, *kind);
     let (sentence, changed_record) = match past.method {
         Method::Create => {
             write::delete_in(tx, kind, record).map_err(|error| explain_missing(error, past))?;
             (format!("{name} is deleted again"), record.to_owned())
         }
         Method::Delete => {
-            let (fields, without) = restorable_fields(tx, kind, past.base, past.base)?;
+            let (fields, without) = restorable_fields(tx, kind, &past.base, &past.base)?;
             let new = write::create_in(tx, kind, &fields)?;
             let unnamed = match kind {
                 Kind::Document | Kind::Task | Kind::Property => "",
@@ -72,10 +81,10 @@ struct UndoFields {
 }
 
 impl UndoFields {
-    fn compare(tx: &Transaction<'_>, past: &PastEdit<'_>, present: &Fields) -> Result<UndoFields, EditError> {
+    fn compare(tx: &Transaction<'_>, past: &PastEdit, present: &Fields) -> Result<UndoFields, EditError> {
         let mut fields = UndoFields::default();
         let already_applied = already_applied::fields_of(tx, past.id)?;
-        for (name, value) in &writable(past.kind, past.patch) {
+        for (name, value) in &writable(past.kind, &past.patch) {
             let before = past.base.get(name).cloned().unwrap_or_default();
             let now = normalized(past.kind, name, present.get(name));
             // A change that only wrote the same value differently has changed nothing.
@@ -105,8 +114,9 @@ impl UndoFields {
 }
 
 /// Writes the values before an update where the update's values still stand. Gives the sentence about the result.
-fn inverse_update(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<String, EditError> {
-    let PastEdit { name, kind, record, .. } = *past;
+fn inverse_update(tx: &Transaction<'_>, past: &PastEdit) -> Result<String, EditError> {
+    let PastEdit { name, record, .. } = past;
+    let kind = past.kind;
     let Some(present) = rows::load_row(tx, kind, record)? else {
         return Err(explain_missing(EditError::NotFound, past));
     };
@@ -140,14 +150,14 @@ fn inverse_update(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<String, E
 /// A phrase about the next task of a recurring task that is done no more. Undo leaves the next task (contract 3).
 fn next_task_phrase(
     tx: &Transaction<'_>,
-    past: &PastEdit<'_>,
+    past: &PastEdit,
     present: &Fields,
     set: &Fields,
 ) -> Result<&'static str, EditError> {
     if past.kind != Kind::Task || !recurrence::is_done(present) || !set.contains_key(STATUS) {
         return Ok("");
     }
-    let next = Uuid::try_parse(past.record).map(|id| recurrence::next_id(id).to_string()).unwrap_or_default();
+    let next = Uuid::try_parse(&past.record).map(|id| recurrence::next_id(id).to_string()).unwrap_or_default();
     let is_there = rows::load_row(tx, Kind::Task, &next)?.is_some();
     Ok(if is_there { "; its next one is left, and done again, it makes no other" } else { "" })
 }
@@ -165,11 +175,12 @@ fn note_undone(tx: &Transaction<'_>, edit: i64, by: Option<i64>) -> Result<(), E
 }
 
 /// Makes a change again that was reverted, discarded, or lost a conflict.
-pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided, EditError> {
-    let PastEdit { id, name, kind, record, .. } = *past;
+pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit) -> Result<Decided, EditError> {
+    let PastEdit { id, name, kind, record, .. } = past;
+    let (id, kind) = (*id, *kind);
     let (sentence, of) = match past.method {
         Method::Create => {
-            let (mut fields, without) = restorable_fields(tx, kind, past.patch, &Fields::new())?;
+            let (mut fields, without) = restorable_fields(tx, kind, &past.patch, &Fields::new())?;
             let free: bool = tx.query_row(
                 "SELECT NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)
                     AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
@@ -177,7 +188,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
                 |row| row.get(0),
             )?;
             if free && rows::load_row(tx, kind, record)?.is_none() {
-                fields.insert("id".to_owned(), record.into());
+                fields.insert("id".to_owned(), record.as_str().into());
             }
             let new = write::create_in(tx, kind, &fields)?;
             // A repeated create would make a second record; a repeated update or delete changes nothing.
@@ -191,7 +202,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit<'_>) -> Result<Decided
         _ => {
             let before = newest_of(tx, kind, record)?;
             let present = rows::load_row(tx, kind, record)?.unwrap_or_default();
-            let mut values = writable(kind, past.patch);
+            let mut values = writable(kind, &past.patch);
             let dead = remove_dead_references(tx, kind, &mut values, &present.fields)?;
             write::update_in(tx, kind, record, &values).map_err(|error| explain_missing(error, past))?;
             if values.is_empty() && !dead.is_empty() {
@@ -240,7 +251,7 @@ fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, E
     Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record), |row| row.get(0))?)
 }
 
-fn explain_missing(error: EditError, past: &PastEdit<'_>) -> EditError {
+fn explain_missing(error: EditError, past: &PastEdit) -> EditError {
     match error {
         EditError::NotFound => refused(format!("{} is deleted by now", past.name)),
         other => other,

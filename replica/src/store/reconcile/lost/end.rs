@@ -9,7 +9,7 @@ use rusqlite::Transaction;
 use super::candidate::{Lost, candidates};
 use super::compare::{Scope, find_lost};
 use super::offer::give_back;
-use crate::model::ReasonCode;
+use crate::model::{EditOutcome, ReasonCode};
 use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, settle};
 use crate::store::{StoreError, base};
@@ -56,7 +56,7 @@ fn offer_or_confirm(
     give_back(tx, reason, &lost, &[])?;
     let held: Vec<&Lost> = accepted.iter().filter(|edit| lost.iter().all(|lost| lost.edit != edit.edit)).collect();
     let ended: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
-    settle::confirm(tx, &ended, now)?;
+    settle::finish(tx, &ended, EditOutcome::Confirmed, None, now)?;
     held.iter().try_for_each(|held| base::rebase(tx, held.kind, &held.record))
 }
 
@@ -78,6 +78,6 @@ pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<()
                     WHERE o.kind = e.kind AND o.record_id = e.record_id AND o.id <> e.id)";
     let deletes = candidates(tx, text, [ReasonCode::LostByServer])?;
     let edits: Vec<acked::Acked> = deletes.iter().map(|delete| (delete.edit, None)).collect();
-    settle::confirm(tx, &edits, now)?;
+    settle::finish(tx, &edits, EditOutcome::Confirmed, None, now)?;
     deletes.iter().try_for_each(|Lost { kind, record, .. }| base::rebase(tx, *kind, record))
 }

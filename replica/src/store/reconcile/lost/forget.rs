@@ -25,7 +25,7 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
     let fork = fork.unwrap_or(0);
     // The new history may contain these edits too. Only the server's present records can tell.
     tx.execute("UPDATE _outbox SET acked_rev = NULL WHERE acked_rev > ?1", [fork])?;
-    base::forget_revs(tx, fork)
+    base::forget_revs(tx, fork, false)
 }
 
 /// Drops requests with a revision of the discarded history, because the new history may have the same revision with
