@@ -48,10 +48,9 @@ pub(super) struct Candidate {
     pub(super) key: Option<String>,
     /// The blocking edit as stored.
     pub(super) blocked_by: Option<i64>,
-    /// The records that the edit refers to.
+    /// The records that the edit refers to. For a create that replaces a deleted record, also that record: it exists until the
+    /// delete is sent.
     pub(super) targets: Vec<String>,
-    /// For a create that replaces a deleted record: the id of the deleted record.
-    pub(super) replaces: Option<String>,
     /// For the create of a next task: the completed task. The create is never sent.
     pub(super) follows: Option<String>,
     /// True when the edit completes a task of a series.
@@ -79,6 +78,7 @@ impl Candidate {
         // Nothing waits for a request that is never sent.
         let mut targets = if follows.is_some() { Vec::new() } else { references(kind, texts)? };
         targets.extend(completes.then(|| ZONE_ORDER.to_owned()));
+        targets.extend(row.get::<_, Option<String>>(12)?);
         Ok(Candidate {
             id: row.get(0)?,
             kind,
@@ -93,7 +93,6 @@ impl Candidate {
             key,
             blocked_by: row.get(11)?,
             targets,
-            replaces: row.get(12)?,
             follows,
             completes,
             sets_zone: kind == Kind::Property && rows::parse_object(texts[0])?.contains_key(TIME_ZONE),

@@ -174,12 +174,6 @@ impl<'a> Pass<'a> {
             };
             others = others.max(held);
         }
-        // A create that replaces a deleted record is sent after the delete. Until the delete, the old record exists.
-        let replaced = edit.replaces.as_ref().and_then(|old| self.of_record.get(old));
-        if let Some(holder) = replaced.filter(|it| !self.create_deps.waits_for_create_of(it.edit, record)) {
-            self.create_deps.inherit(id, holder.edit);
-            others = others.max(Some((holder.holds, holder.edit)));
-        }
         if is_create {
             self.create_deps.note_create(id, record);
         }
