@@ -15,7 +15,7 @@ use crate::store::StoreError;
 use crate::store::files::holds_bytes;
 use crate::store::integrity::{self, Depth, LOOK_VALID_FOR};
 use crate::store::marks::{self, MainFile};
-use crate::store::salvage::rebuild_request;
+use crate::store::salvage::rebuild_request::is_rebuild_requested;
 
 /// How long a start waits for the look at all pages. A larger database is looked through while the sync runs.
 const START_LIMIT: Duration = Duration::from_secs(2);
@@ -98,7 +98,7 @@ async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncErro
             return SyncError::Store(StoreError::NotOfItsLog(db));
         }
         // Only a lasting sync has a supervisor that rebuilds.
-        if until == Until::Stopped && rebuild_request::is_made(&db) {
+        if until == Until::Stopped && is_rebuild_requested(&db) {
             return SyncError::RebuildWanted;
         }
         let is_reported = integrity::is_damage_reported(&db);
