@@ -134,23 +134,23 @@ fn planned(edits: &[i64], has_open_edits: bool) -> Event {
     Event::Push(PushInput::Planned { ready: edits.iter().map(one).collect(), has_open_edits })
 }
 
-fn completed(edit: i64, outcome: SendOutcome) -> Event {
-    Event::Push(PushInput::Completed { sent: vec![edit], carried: vec![edit], outcome })
+fn completed(edit: i64, answer: Result<EditAnswers, Failure>) -> Event {
+    Event::Push(PushInput::Completed { sent: vec![edit], carried: vec![edit], answer, is_stale: false })
 }
 
 fn accepted(edit: i64, rev: i64) -> Event {
-    completed(edit, SendOutcome::Answered(vec![(edit, EditResponse::Accepted { rev: Some(rev) })]))
+    completed(edit, Ok(vec![(edit, Ok(Some(rev)))]))
 }
 
 /// The server refuses the key for an edit.
 fn key_refused(edit: i64) -> Event {
-    completed(edit, SendOutcome::Refused(refusal(403, "insufficient_scope")))
+    completed(edit, Err(Failure::Refused(refusal(403, "insufficient_scope"))))
 }
 
 /// The edits sent.
 fn sent(actions: &[Action]) -> Vec<i64> {
     let edits = |action: &Action| match action {
-        Action::Request(Request::SendEdits { groups }) => groups.concat(),
+        Action::SendEdits { requests } => requests.concat().concat(),
         _ => Vec::new(),
     };
     actions.iter().flat_map(edits).collect()
@@ -196,7 +196,7 @@ fn answer_without_contact_causes_no_pause() {
     let mut core = opened(Until::Stopped);
     core.handle(0, planned(&[1], true));
     core.handle(1, cut());
-    core.handle(2, completed(1, SendOutcome::NoAnswer { reason: "cut".into() }));
+    core.handle(2, completed(1, Err(Failure::NoAnswer("cut".into()))));
     assert!(core.wake_at().is_some_and(|at| at < 1_000), "only the link's pause");
 }
 

@@ -21,7 +21,8 @@ impl Engine {
             self.write_pages()?;
         }
         match action {
-            Action::Request(request) => return self.send_request(now, request),
+            Action::Request(request) => return self.send_request(request),
+            Action::SendEdits { requests } => return self.send_edits(now, requests),
             Action::OpenStream { cursor } => self.command(Command::OpenStream(HttpRequest::stream(cursor.as_deref()))),
             Action::CloseStream => self.command(Command::CloseStream),
             Action::Finish(reason) => self.command(Command::End(reason)),
