@@ -271,9 +271,7 @@ impl Sender {
 
     /// Sends a request until it is answered. Err: a failure that a repetition does not cure.
     async fn ask<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<Value>) -> Result<T, ClientError> {
-        let headers = body.iter().map(|_| ("content-type", "application/json".to_owned())).collect();
-        let body = body.map(|body| body.to_string());
-        let request = HttpRequest { method: method.to_owned(), path: path.to_owned(), headers, body };
+        let request = HttpRequest::new(method, path, body.map(|body| body.to_string()));
         let (mut attempts, mut lost) = (0, 0);
         loop {
             attempts += 1;

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::messages::{Command, Moment};
 use super::state::{Asked, Engine, PendingRequest};
+use crate::model::ReconcileQuery;
 use crate::store::edits::{answers, push};
 use crate::store::{StoreError, reconcile};
 use crate::sync::core::{Event, PushInput, Request};
@@ -22,7 +23,7 @@ impl Engine {
             Request::CheckScopes { .. } => HttpRequest::identity(),
             Request::FeedHead => {
                 self.accepted_edits = self.retry_busy(|c| reconcile::lost::acked_edits(c))?;
-                HttpRequest::feed_head()
+                HttpRequest::feed_head(None)
             }
             Request::Poll { cursor, is_catching_up } => {
                 // While catching up, polls follow each other at once, and each answer would be stale.
@@ -32,9 +33,9 @@ impl Engine {
                 HttpRequest::poll(cursor.as_deref())
             }
             Request::Reconcile { query, .. } => HttpRequest::reconcile(query),
-            Request::CheckCursor { cursor, .. } => HttpRequest::check_cursor(cursor.as_deref()),
+            Request::CheckCursor { cursor, .. } => HttpRequest::feed_head(cursor.as_deref()),
             Request::FetchRecord { edit } => match self.retry_busy(|c| answers::edit_record(c, *edit))? {
-                Some((kind, record)) => HttpRequest::record(kind, &record),
+                Some((kind, id)) => HttpRequest::reconcile(&ReconcileQuery::Record { kind, id }),
                 None => return Ok(vec![Event::Push(PushInput::Fetched { edit: *edit, existing: Ok(None) })]),
             },
         };
