@@ -84,7 +84,7 @@ fn ready(head: i64) -> Event {
 }
 
 fn cut() -> Event {
-    stream(StreamEvent::Ended { reason: "cut".into() })
+    stream(StreamEvent::Ended(Failure::NoAnswer("cut".into())))
 }
 
 fn timer() -> Event {
@@ -110,7 +110,7 @@ fn pause(is_paused: bool) -> Event {
 /// The server wants no stream for a minute, and a poll finds nothing new.
 fn polling(core: &mut Core) {
     let later = Refusal { retry_after: Some(60_000), ..refusal(429, "too_many_streams") };
-    core.handle(0, stream(StreamEvent::Refused(later)));
+    core.handle(0, stream(StreamEvent::Ended(Failure::Refused(later))));
     let nothing = FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() };
     core.handle(0, Event::Link(LinkInput::Polled(Ok(nothing))));
     core.handle(0, batch_applied());
@@ -170,7 +170,7 @@ fn phase_follows_the_feed() {
 
     let mut core = started(Until::Stopped);
     let later = Refusal { retry_after: Some(60_000), ..refusal(429, "too_many_streams") };
-    core.handle(0, stream(StreamEvent::Refused(later)));
+    core.handle(0, stream(StreamEvent::Ended(Failure::Refused(later))));
     let nothing = FeedBatch { end: present(9), ..FeedBatch::default() };
     let actions = core.handle(0, Event::Link(LinkInput::Polled(Ok(nothing))));
     let [Action::SaveContact(_), Action::PlanEdits, Action::ApplyBatch { phase, transport, is_current, .. }] =
@@ -296,7 +296,7 @@ fn refused_write_revives_an_ended_sync() {
 #[test]
 fn new_key_greets_before_it_sends() {
     let mut core = opened(Until::Stopped);
-    core.handle(1, stream(StreamEvent::Refused(refusal(401, "invalid_api_key"))));
+    core.handle(1, stream(StreamEvent::Ended(Failure::Refused(refusal(401, "invalid_api_key")))));
     assert!(core.wake_at().unwrap() > 50_000);
     let again = [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
     assert_eq!(core.handle(3, key_changed()), again);

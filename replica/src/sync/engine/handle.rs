@@ -9,7 +9,7 @@ use super::messages::{Command, DriverEvent, Moment, StepOutput};
 use super::state::{Asked, Engine, PendingRequest};
 use crate::store::edits::{edit_ids, next_tasks};
 use crate::store::{StoreError, connection, control, disk_reserve, marks, reconcile, stream_finding, sync_state};
-use crate::sync::core::{Control, EndReason, Event, LinkInput, Millis, PushInput, Start, StreamEvent};
+use crate::sync::core::{Control, EndReason, Event, Failure, LinkInput, Millis, PushInput, Start, StreamEvent};
 use crate::sync::wire;
 
 /// The time between the first sign of an altered schema and its restore.
@@ -39,8 +39,7 @@ impl Engine {
         }
         ignore_disk_full(self.retry_busy(edit_ids::repair))?;
         ignore_disk_full(self.write_due_next_tasks())?;
-        let known_refusal = self.retry_busy(|c| sync_state::key_refusal(c))?;
-        self.phase_log.set_known_refusal(known_refusal);
+        self.phase_log.known_refusal = self.retry_busy(|c| sync_state::key_refusal(c))?;
         if let Some((cause, reason)) = disk_failure {
             let output = self.run(now, [Event::Link(LinkInput::WriteFailed { reason, cause })])?;
             connection::set_autocheckpoint(&self.connection, &self.db, true)?;
@@ -98,10 +97,12 @@ impl Engine {
                 None => return Ok(StepOutput::default()),
             },
             DriverEvent::StreamOpened => stream(StreamEvent::Opened),
-            DriverEvent::StreamRefused(response) => stream(StreamEvent::Refused(wire::refusal(&response))),
+            DriverEvent::StreamRefused(response) => {
+                stream(StreamEvent::Ended(Failure::Refused(wire::refusal(&response))))
+            }
             DriverEvent::StreamBatch(batch) => stream(StreamEvent::Batch(batch)),
             DriverEvent::StreamActive => stream(StreamEvent::Active),
-            DriverEvent::StreamEnded { reason } => stream(StreamEvent::Ended { reason }),
+            DriverEvent::StreamEnded { reason } => stream(StreamEvent::Ended(Failure::NoAnswer(reason))),
             DriverEvent::KeyChanged => {
                 self.phase_log.key_changed();
                 Event::Link(LinkInput::Control(Control::KeyChanged))
