@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use hearth_contract::formats::Timestamp;
 
+use crate::Replica;
 use crate::store::StoreError;
 use crate::store::file_store::attach::{self, AttachError, AttachTo, Attached};
 use crate::store::file_store::bytes;
@@ -12,15 +13,12 @@ use crate::store::file_store::table::{self, FileChoice};
 use crate::store::file_store::upkeep::{self, FileUpkeep};
 use crate::store::file_store::upload;
 use crate::store::gate;
-use crate::{Replica, notification};
 
 impl Replica {
     /// Copies files beside the database, and makes a document of each or gives one to an existing document: all of them, or none.
     /// The bytes and the edits are on the disk when the call returns; the uploads follow when a server answers.
     pub fn attach(&self, files: &[PathBuf], to: &AttachTo<'_>) -> Result<Vec<Attached>, AttachError> {
-        let attached = attach::attach(&mut *self.write_connection()?, &self.db, self.origin, files, to)?;
-        notification::notify(&self.db);
-        Ok(attached)
+        self.write(|connection| attach::attach(connection, &self.db, self.origin, files, to))
     }
 
     /// The files that documents name, at most `limit`, by their hash.
@@ -45,9 +43,7 @@ impl Replica {
 
     /// Notes that the server has a file: the edits that name it need not wait any more.
     pub fn file_was_sent(&self, sha256: &str) -> Result<(), StoreError> {
-        upload::uploaded(&mut *self.write_connection()?, sha256)?;
-        notification::notify(&self.db);
-        Ok(())
+        self.write(|connection| upload::uploaded(connection, sha256))
     }
 
     /// Numbers of files by their state.
@@ -67,16 +63,12 @@ impl Replica {
 
     /// Asks the process that syncs for bytes that are not here. Returns how many files are asked for.
     pub fn request_files(&self, choice: FileChoice<'_>, now: Timestamp) -> Result<usize, StoreError> {
-        let asked = gate::sync_tx(&mut *self.write_connection()?, |tx| table::request(tx, choice, now))?;
-        notification::notify(&self.db);
-        Ok(asked)
+        self.write(|connection| gate::sync_tx(connection, |tx| table::request(tx, choice, now)))
     }
 
     /// Brings rows and folder together, and removes files that no document has named for seven days. `reads_all`: compares the
     /// bytes of every file with its hash.
     pub fn look_after_files(&self, reads_all: bool, now: Timestamp) -> Result<FileUpkeep, StoreError> {
-        let upkeep = upkeep::look_after(&mut *self.write_connection()?, &self.db, reads_all, now)?;
-        notification::notify(&self.db);
-        Ok(upkeep)
+        self.write(|connection| upkeep::look_after(connection, &self.db, reads_all, now))
     }
 }

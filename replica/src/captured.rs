@@ -3,6 +3,7 @@
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
+use crate::Replica;
 use crate::model::CaptureState;
 use crate::store::StoreError;
 use crate::store::captures::accept::{self, Acceptance};
@@ -10,15 +11,12 @@ use crate::store::captures::make::{self, NewCapture};
 use crate::store::captures::table::{self, Capture};
 use crate::store::edits::EditError;
 use crate::store::file_store::attach::AttachError;
-use crate::{Replica, notification};
 
 impl Replica {
     /// Copies the files beside the database and notes the capture; returns its id. Both are on the disk when the call returns,
     /// and are sent when a server answers.
     pub fn capture(&self, new: &NewCapture, now: Timestamp) -> Result<String, AttachError> {
-        let id = make::capture(&mut *self.write_connection()?, &self.db, new, now)?;
-        notification::notify(&self.db);
-        Ok(id)
+        self.write(|connection| make::capture(connection, &self.db, new, now))
     }
 
     /// The captures, the newest first.
@@ -38,16 +36,16 @@ impl Replica {
 
     /// Makes edits of the drafts of a capture, and returns the record. The server learns of it when it has the record.
     pub fn accept_capture(&self, id: &str, wish: &Acceptance) -> Result<(Kind, String), EditError> {
-        self.notify_on_success(accept::accept(&mut *self.write_connection()?, self.origin, id, wish))
+        self.write(|connection| accept::accept(connection, self.origin, id, wish))
     }
 
     /// Has a failed capture read again, and returns the id of its copy, which is sent when a server answers.
     pub fn retry_capture(&self, id: &str) -> Result<String, EditError> {
-        self.notify_on_success(accept::retry(&mut *self.write_connection()?, id))
+        self.write(|connection| accept::retry(connection, id))
     }
 
     /// Throws the drafts of a capture away.
     pub fn discard_capture(&self, id: &str) -> Result<(), EditError> {
-        self.notify_on_success(accept::discard(&mut *self.write_connection()?, id))
+        self.write(|connection| accept::discard(connection, id))
     }
 }

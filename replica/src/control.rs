@@ -7,18 +7,18 @@ use hearth_contract::schema::Kind;
 
 use crate::store::reconcile::verify;
 use crate::store::{connection, control, sync_log, sync_state};
-use crate::{Listing, LogLine, Replica, StoreError, Verification, notification};
+use crate::{Listing, LogLine, Replica, StoreError, Verification};
 
 impl Replica {
     /// Pauses syncing until [`Replica::resume`], across restarts. Edits can be made and wait. False: syncing was
     /// already paused.
     pub fn pause(&self) -> Result<bool, StoreError> {
-        self.set_paused(true)
+        self.write(|connection| control::set_paused(connection, true))
     }
 
     /// Resumes syncing after [`Replica::pause`]. False: syncing was not paused.
     pub fn resume(&self) -> Result<bool, StoreError> {
-        self.set_paused(false)
+        self.write(|connection| control::set_paused(connection, false))
     }
 
     /// Notes that this home has a server, before the server was reached: edits then wait to be sent. Another program that
@@ -40,9 +40,7 @@ impl Replica {
 
     /// [`Replica::retry_sync_now`], with a limit on the wait while another program holds the database.
     pub fn retry_sync_now_within(&self, limit: Duration) -> Result<(), StoreError> {
-        connection::with_busy_timeout(&mut *self.write_connection()?, limit, control::request_retry)?;
-        notification::notify(&self.db);
-        Ok(())
+        self.write(|connection| connection::with_busy_timeout(connection, limit, control::request_retry))
     }
 
     /// Tests for a write lock by another program. Error: another program still holds the database after `limit`.
@@ -53,9 +51,7 @@ impl Replica {
     /// Asks for a reconcile: the next sync compares all records with the server. `accept_deletions` accepts all
     /// deletions of this reconcile, however many.
     pub fn reconcile(&self, accept_deletions: bool) -> Result<(), StoreError> {
-        control::request_reconcile(&mut *self.write_connection()?, accept_deletions)?;
-        notification::notify(&self.db);
-        Ok(())
+        self.write(|connection| control::request_reconcile(connection, accept_deletions))
     }
 
     /// The replica's checkpoint in the server's feed, as the server's opaque cursor. None before the first contact.
@@ -66,19 +62,11 @@ impl Replica {
     /// Compares all records with the server's lists (from [`crate::sync::fetch_listings`]). `repair` gives records that
     /// differ the server's values. None: the replica has not reached the position of the lists yet.
     pub fn verify(&self, listings: &[(Kind, Listing)], repair: bool) -> Result<Option<Verification>, StoreError> {
-        let found = verify::verify(&mut *self.write_connection()?, listings, repair, crate::now())?;
-        notification::notify(&self.db);
-        Ok(found)
+        self.write(|connection| verify::verify(connection, listings, repair, crate::now()))
     }
 
     /// The newest lines of `sync_log`, newest first.
     pub fn log(&self, limit: usize) -> Result<Vec<LogLine>, StoreError> {
         sync_log::newest_lines(&self.connection.borrow(), limit)
-    }
-
-    fn set_paused(&self, paused: bool) -> Result<bool, StoreError> {
-        let changed = control::set_paused(&mut *self.write_connection()?, paused)?;
-        notification::notify(&self.db);
-        Ok(changed)
     }
 }

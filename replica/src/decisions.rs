@@ -7,28 +7,24 @@ use hearth_contract::check::Fields;
 
 use crate::store::edits::{decide, resolve, undo};
 use crate::store::outside::held;
-use crate::{Decided, EditError, Replica, Resolution, StoreError, notification, now};
+use crate::{Decided, EditError, Replica, Resolution, StoreError, now};
 
 impl Replica {
     /// Makes edits of the changes by another program that wait for a person. Returns how many edits there are now: sent ones,
     /// and ones with a value that a rule refuses.
     pub fn accept_held_changes(&self) -> Result<(usize, usize), StoreError> {
-        let accepted = held::accept(&mut *self.write_connection()?)?;
-        notification::notify(&self.db);
-        Ok(accepted)
+        self.write(held::accept)
     }
 
     /// Drops the changes by another program that wait for a person. Returns their number.
     pub fn discard_held_changes(&self) -> Result<usize, StoreError> {
-        let dropped = held::discard(&mut *self.write_connection()?)?;
-        notification::notify(&self.db);
-        Ok(dropped)
+        self.write(held::discard)
     }
 
     /// Sends an edit again that the server refused, without backoff. Error: a retry cannot help; the error says what
     /// can.
     pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {
-        let decided = self.notify_on_success(decide::retry(&mut *self.write_connection()?, edit))?;
+        let decided = self.write(|connection| decide::retry(connection, edit))?;
         // The decision is stored. If this request fails, the edit waits for the normal backoff.
         let _ = self.retry_sync_now();
         Ok(decided)
@@ -36,35 +32,34 @@ impl Replica {
 
     /// Discards an edit. If the server may already have applied the edit, the inverse edit is queued instead.
     pub fn discard(&self, edit: i64) -> Result<Decided, EditError> {
-        self.notify_on_success(decide::discard(&mut *self.write_connection()?, self.origin, edit, now()))
+        self.write(|connection| decide::discard(connection, self.origin, edit, now()))
     }
 
     /// Gives an edit other values and sends the edit again. Null clears a field. Error: the edit is being sent.
     pub fn change(&self, edit: i64, fields: &Fields) -> Result<Decided, EditError> {
-        self.notify_on_success(decide::change(&mut *self.write_connection()?, edit, fields, now()))
+        self.write(|connection| decide::change(connection, edit, fields, now()))
     }
 
     /// Resolves a conflict. The values that lose stay in the history; [`Replica::undo`] brings them back.
     pub fn resolve(&self, edit: i64, resolution: &Resolution) -> Result<Decided, EditError> {
-        let origin = self.origin;
-        self.notify_on_success(resolve::resolve(&mut *self.write_connection()?, origin, edit, resolution, now()))
+        self.write(|connection| resolve::resolve(connection, self.origin, edit, resolution, now()))
     }
 
     /// Undoes an edit, open or settled. None: the newest change from this replica that is still in effect. An edit that
     /// was never sent is taken back; for other edits the inverse is queued. Undo of an undo is a redo.
     pub fn undo(&self, edit: Option<i64>) -> Result<Decided, EditError> {
-        self.notify_on_success(undo::undo(&mut *self.write_connection()?, self.origin, edit, now()))
+        self.write(|connection| undo::undo(connection, self.origin, edit, now()))
     }
 
     /// Undoes the newest change from this replica that is still in effect, except the edits in `but`. A user who undoes
     /// step by step passes the edits that undo has made.
     pub fn undo_newest(&self, but: &BTreeSet<i64>) -> Result<Decided, EditError> {
-        self.notify_on_success(undo::undo_newest(&mut *self.write_connection()?, self.origin, but, now()))
+        self.write(|connection| undo::undo_newest(connection, self.origin, but, now()))
     }
 
     /// [`Replica::retry`] of each edit, in the given order.
     pub fn retry_each(&self, edits: &[i64]) -> Result<Vec<Result<Decided, EditError>>, EditError> {
-        let decided = self.notify_on_success(decide::retry_each(&mut *self.write_connection()?, edits))?;
+        let decided = self.write(|connection| decide::retry_each(connection, edits))?;
         // The decisions are stored. If this request fails, the edits wait for the normal backoff.
         let _ = self.retry_sync_now();
         Ok(decided)
@@ -72,11 +67,11 @@ impl Replica {
 
     /// [`Replica::discard`] of each edit, in the given order.
     pub fn discard_each(&self, edits: &[i64]) -> Result<Vec<Result<Decided, EditError>>, EditError> {
-        self.notify_on_success(decide::discard_each(&mut *self.write_connection()?, self.origin, edits, now()))
+        self.write(|connection| decide::discard_each(connection, self.origin, edits, now()))
     }
 
     /// [`Replica::undo`] of each edit, in the given order. Callers pass the newest edit first.
     pub fn undo_each(&self, edits: &[i64]) -> Result<Vec<Result<Decided, EditError>>, EditError> {
-        self.notify_on_success(undo::undo_each(&mut *self.write_connection()?, self.origin, edits, now()))
+        self.write(|connection| undo::undo_each(connection, self.origin, edits, now()))
     }
 }

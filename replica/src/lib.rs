@@ -46,10 +46,7 @@ pub use qr::qr_lines;
 use store::Connection;
 pub use store::presence::OpenedFile;
 
-pub use maintenance::{
-    can_be_replica, database_exists, database_was_removed, is_rebuild_requested, look_for_damage, rebuild,
-    report_damage, request_rebuild, take_rebuild_report, withdraw_rebuild,
-};
+pub use maintenance::{database_exists, look_for_damage, rebuild};
 pub use model::ConflictPolicy;
 pub use model::{
     BlockCause, CapturePurpose, CaptureState, Conflict, Edit, EditOutcome, EditProgress, EditState, FileState,
@@ -68,7 +65,10 @@ pub use store::file_store::bytes::FileFacts;
 pub use store::file_store::list::{DOCUMENTS_MAX, FileCounts, FileRow};
 pub use store::file_store::table::FileChoice;
 pub use store::file_store::upkeep::FileUpkeep;
+pub use store::files::database_was_removed;
 pub use store::import::Imported;
+pub use store::integrity::report_damage;
+pub use store::open::can_be_replica;
 pub use store::outside::{HeldChanges, Restored};
 pub use store::read::counts::ReplicaCounts;
 pub use store::read::days::{Days, PAST_DAYS, SOON_DAYS, week_end};
@@ -81,6 +81,9 @@ pub use store::read::totals::{DUE_GROUPS, Group, Totals, Weeks};
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
 pub use store::read::why::{Source, ValueOrigin, Why};
 pub use store::reconcile::verify::{Difference, How, Listing, Verification};
+pub use store::salvage::rebuild_request::{
+    is_rebuild_requested, request_rebuild, take_rebuild_report, take_rebuild_request,
+};
 pub use store::salvage::{DAMAGED_COPIES_MAX, RebuildReport};
 pub use store::schema::worth::WORTH;
 pub use store::status::Status;
@@ -139,9 +142,7 @@ impl Replica {
         if !store::edits::next_tasks::make::is_due(&self.connection.borrow())? {
             return Ok(false);
         }
-        store::edits::next_tasks::make::make_due(&mut *self.write_connection()?)?;
-        notification::notify(&self.db);
-        Ok(true)
+        self.write(store::edits::next_tasks::make::make_due).map(|()| true)
     }
 
     /// Runs several reads in one snapshot, such as the pages of a list. Concurrent writes are not visible to `reads`.
@@ -215,32 +216,24 @@ impl Replica {
     /// Creates a record and returns its id. An `id` in `fields` becomes the id of the record; otherwise the id is
     /// generated.
     pub fn create(&self, kind: Kind, fields: &Fields) -> Result<String, EditError> {
-        self.notify_on_success(store::edits::create(&mut *self.write_connection()?, self.origin, kind, fields))
+        self.write(|connection| store::edits::create(connection, self.origin, kind, fields))
     }
 
     /// Changes the fields whose values differ. For the home's profile `id` may be empty, and the row is created if
     /// missing.
     pub fn update(&self, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
-        self.notify_on_success(store::edits::update(&mut *self.write_connection()?, self.origin, kind, id, fields))
+        self.write(|connection| store::edits::update(connection, self.origin, kind, id, fields))
     }
 
     /// [`Replica::update`] for a form that stayed open. `seen` holds the values that the form showed at the start.
     /// False: a field in `seen` has another value by now, and nothing was written.
     pub fn update_seen(&self, kind: Kind, id: &str, fields: &Fields, seen: &Fields) -> Result<bool, EditError> {
-        let origin = self.origin;
-        self.notify_on_success(store::edits::update_seen(
-            &mut *self.write_connection()?,
-            origin,
-            kind,
-            id,
-            fields,
-            seen,
-        ))
+        self.write(|connection| store::edits::update_seen(connection, self.origin, kind, id, fields, seen))
     }
 
     /// Deletes a record. Error `NotFound`: no such record.
     pub fn delete(&self, kind: Kind, id: &str) -> Result<(), EditError> {
-        self.notify_on_success(store::edits::delete(&mut *self.write_connection()?, self.origin, kind, id))
+        self.write(|connection| store::edits::delete(connection, self.origin, kind, id))
     }
 
     /// The settled edits of the last 30 days, the last settled first, at most `limit`.
@@ -291,11 +284,11 @@ impl Replica {
         Ok(connection)
     }
 
-    fn notify_on_success<T>(&self, result: Result<T, EditError>) -> Result<T, EditError> {
-        if result.is_ok() {
-            notification::notify(&self.db);
-        }
-        result
+    /// Writes, and notifies other programs of the change.
+    fn write<T, E: From<StoreError>>(&self, work: impl FnOnce(&mut Connection) -> Result<T, E>) -> Result<T, E> {
+        let value = work(&mut *self.write_connection()?)?;
+        notification::notify(&self.db);
+        Ok(value)
     }
 }
 

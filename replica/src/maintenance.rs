@@ -24,40 +24,10 @@ pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<RebuildReport, StoreError
     store::salvage::rebuild(db, wall_clock())
 }
 
-/// Asks the process that syncs a database for a rebuild.
-pub fn request_rebuild(db: &Path) -> Result<(), StoreError> {
-    store::salvage::rebuild_request::make(db)
-}
-
-/// True while the process that syncs has not begun the requested rebuild.
-pub fn is_rebuild_requested(db: &Path) -> bool {
-    store::salvage::rebuild_request::is_made(db)
-}
-
-/// Takes the request for a rebuild back.
-pub fn withdraw_rebuild(db: &Path) {
-    store::salvage::rebuild_request::take(db);
-}
-
-/// The result of the requested rebuild, once. None while there is none.
-pub fn take_rebuild_report(db: &Path) -> Option<RebuildReport> {
-    store::salvage::rebuild_request::take_answer(db)
-}
-
-/// Tells the process that syncs that a reader has met damage. The process looks through the file at once.
-pub fn report_damage(db: &Path) {
-    store::integrity::report_damage(db);
-}
-
 /// Looks for damage before a claim about a database, for `limit` at most. An error: the database is damaged, or a reader
 /// has reported damage that the look could not disprove.
 pub fn look_for_damage(db: &Path, limit: Duration) -> Result<(), StoreError> {
     store::integrity::check_before_claim(db, limit, wall_clock())
-}
-
-/// Checks a file before anything is created beside the file. Error: the file is not a replica.
-pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
-    store::open::check_ownership(db)
 }
 
 /// True when a database or its remains exist. A write-ahead log without a database counts: the log is damage, not a
@@ -65,12 +35,6 @@ pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
 /// error from `open`.
 pub fn database_exists(db: &Path) -> bool {
     store::files::is_unreachable(db) || store::files::holds_bytes(db) || store::presence::lost_content(db).is_some()
-}
-
-/// True when a database existed at this path and no trace of its data is left, not even a log. A new database would
-/// lack the edits that only the removed one held.
-pub fn database_was_removed(db: &Path) -> bool {
-    store::files::is_gone(db)
 }
 
 impl Replica {
@@ -83,7 +47,7 @@ impl Replica {
     /// at once.
     pub fn report_damage(&self, error: &StoreError) {
         if error.is_damaged() {
-            report_damage(&self.db);
+            store::integrity::report_damage(&self.db);
         }
     }
 
@@ -116,8 +80,7 @@ impl Replica {
     /// Imports a file in one transaction: all rows or none. With `partial`, refused rows are left out. `progress` hears the
     /// number of changes made so far.
     pub fn import(&self, draft: &Draft, partial: bool, progress: &mut dyn FnMut(usize)) -> Result<Imported, EditError> {
-        let origin = self.origin;
-        self.notify_on_success(store::import::apply(&mut *self.write_connection()?, origin, draft, partial, progress))
+        self.write(|connection| store::import::apply(connection, self.origin, draft, partial, progress))
     }
 
     /// Writes a consistent copy of the database to a new file, pending edits included. Error: the file exists.

@@ -1,7 +1,6 @@
 //! Notifications between processes on one database: something changed. A notification carries no data; a subscriber
 //! reads the database again. A lost or repeated notification does no harm. Must not know what changed.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -125,28 +124,20 @@ fn listen(
 /// Watches the directory for the marker file. Also watches the write-ahead log, because foreign programs write there
 /// without touching the marker.
 fn watch_files(db: &Path, sender: Sender<Signal>) -> Option<RecommendedWatcher> {
-    let directory = db.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let marker_name = marker(db).file_name()?.to_owned();
-    let log = log_name(db.file_name()?);
+    let (marker, log) = (marker(db), files::beside(db, "-wal"));
+    let names = [marker.file_name()?.to_owned(), log.file_name()?.to_owned()];
     let handler = move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
-        let ours =
-            event.paths.iter().filter_map(|path| path.file_name()).any(|name| name == marker_name || name == log);
-        if ours && !matches!(event.kind, EventKind::Access(_)) {
+        let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| names.iter().any(|known| known == name));
+        if event.paths.iter().any(is_ours) && !matches!(event.kind, EventKind::Access(_)) {
             let _ = sender.send(Signal::Changed);
             // Events during the sleep wait in the kernel, which merges equal events.
             std::thread::sleep(EVENT_INTERVAL);
         }
     };
     let mut watcher = notify::recommended_watcher(handler).ok()?;
-    watcher.watch(directory, RecursiveMode::NonRecursive).ok()?;
+    watcher.watch(files::directory(db), RecursiveMode::NonRecursive).ok()?;
     Some(watcher)
-}
-
-fn log_name(db: &OsStr) -> std::ffi::OsString {
-    let mut name = db.to_owned();
-    name.push("-wal");
-    name
 }
 
 #[cfg(test)]

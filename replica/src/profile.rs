@@ -11,7 +11,7 @@ use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::ConflictPolicy;
-use crate::store::files::{make_private_directory, private_file};
+use crate::store::files::{beside, make_private_directory, private_file};
 
 /// The name of the profile when none is given.
 pub const DEFAULT: &str = "home";
@@ -111,7 +111,7 @@ impl Profile {
 
     /// A profile beside a database has no name, only the path of its file.
     fn display_name(&self) -> String {
-        match self.config == beside(&self.db, "toml") {
+        match self.config == beside(&self.db, ".toml") {
             true => self.config.display().to_string(),
             false => format!("the profile {}", self.name),
         }
@@ -131,7 +131,7 @@ impl Profile {
             return Err(ProfileError::Name(name.to_owned()));
         }
         let (config, key_file) = match db.filter(|_| beside_db) {
-            Some(db) => (beside(db, "toml"), beside(db, "key")),
+            Some(db) => (beside(db, ".toml"), beside(db, ".key")),
             None => {
                 let profiles = directories()?.config_dir().join("profiles");
                 (profiles.join(format!("{name}.toml")), profiles.join(format!("{name}.key")))
@@ -194,7 +194,7 @@ impl Profile {
 
 /// True when a profile stands beside the database. Such a profile takes precedence over a named one.
 pub fn has_profile_beside(db: &Path) -> bool {
-    beside(db, "toml").exists()
+    beside(db, ".toml").exists()
 }
 
 /// The server in a profile's file, read again.
@@ -282,16 +282,9 @@ fn directories() -> Result<ProjectDirs, ProfileError> {
     ProjectDirs::from("", "", "hearth").ok_or(ProfileError::NoHome)
 }
 
-fn beside(db: &Path, extension: &str) -> PathBuf {
-    let mut name = db.as_os_str().to_owned();
-    name.push(".");
-    name.push(extension);
-    name.into()
-}
-
 /// Replaces a file atomically: after an interrupted write the old file is still there.
 fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let new = beside(path, "new");
+    let new = beside(path, ".new");
     let write = || {
         let mut file = private_file(&new)?;
         file.set_len(0)?;

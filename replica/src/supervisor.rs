@@ -41,7 +41,7 @@ pub async fn supervise_sync(
             Err(SyncError::RebuildWanted) => tracing::info!("a person has requested a rebuild"),
             ended => return ended,
         }
-        let is_requested = salvage::rebuild_request::take(&config.db);
+        let is_requested = salvage::rebuild_request::take_rebuild_request(&config.db);
         let (db, right) = (config.db.clone(), lock.clone());
         // A rebuild takes long; on a thread of its own the other tasks keep running.
         let rebuilding = tokio::task::spawn_blocking(move || rebuild(&db, &right)).await;

@@ -140,7 +140,7 @@ impl Rebuild {
                 break rescue;
             }
             if let Some(lock) = lock {
-                hearth_replica::withdraw_rebuild(db);
+                hearth_replica::take_rebuild_request(db);
                 return self.run_here(context, config, lock);
             }
             let is_over = match hearth_replica::is_rebuild_requested(db) {
@@ -148,7 +148,7 @@ impl Rebuild {
                 false => Instant::now() > deadline,
             };
             if is_over || signals::check_stop().is_err() {
-                hearth_replica::withdraw_rebuild(db);
+                hearth_replica::take_rebuild_request(db);
                 signals::check_stop()?;
                 return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
             }

@@ -34,29 +34,29 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         let text = "the key is mistyped or incomplete";
         return vec![Finding::fault(Topic::Key, text, new_key_advice(profile))];
     }
-    let response = match fetch_identity_and_time(server, key).await {
-        Ok(response) => response,
+    let (identity, date) = match fetch_identity_and_time(server, key).await {
+        Ok(answer) => answer,
         Err(error) => return vec![client_error_finding(profile, server, &error)],
     };
     let mut findings = vec![Finding::ok(Topic::Server, format!("{server} answers"))];
     findings.extend(check_encryption(server));
     findings.push(match home_id {
-        Some(ours) if response.identity.refilled_from.as_deref() == Some(ours) => Finding::fault(
+        Some(ours) if identity.refilled_from.as_deref() == Some(ours) => Finding::fault(
             Topic::Key,
             format!(
                 "a replica of this home has filled the home {}, and the key belongs to that home",
-                response.identity.home_id
+                identity.home_id
             ),
             format!("hearth-replica init --server {server} --take-over, to follow it with this replica"),
         ),
-        Some(ours) if ours != response.identity.home_id => Finding::fault(
+        Some(ours) if ours != identity.home_id => Finding::fault(
             Topic::Key,
-            format!("this is the replica of home {ours}, but the key belongs to home {}", response.identity.home_id),
+            format!("this is the replica of home {ours}, but the key belongs to home {}", identity.home_id),
             format!("{}; for the other home: hearth-replica --profile NAME init --server URL", new_key_advice(profile)),
         ),
-        _ => check_scopes(&response.identity.scopes, &response.identity.home_name, &response.identity.environment),
+        _ => check_scopes(&identity.scopes, &identity.home_name, &identity.environment),
     });
-    findings.extend(response.date.map(|there| clock_finding(wall_clock().seconds() - there.seconds())));
+    findings.extend(date.map(|there| clock_finding(wall_clock().seconds() - there.seconds())));
     findings
 }
 

@@ -66,8 +66,9 @@ pub(crate) fn is_unreachable(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
 }
 
-/// True when the database is missing, and companion files show that it was in use: a person moved it or wants a new one.
-pub(crate) fn is_gone(db: &Path) -> bool {
+/// True when the database is missing, and companion files show that it was in use: a person moved it or wants a new one. A new
+/// database would lack the edits that only the removed one held.
+pub fn database_was_removed(db: &Path) -> bool {
     !is_unreachable(db) && !db.exists() && was_used(db)
 }
 

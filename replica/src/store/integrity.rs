@@ -94,9 +94,9 @@ pub(crate) fn was_crash(db: &Path) -> Result<bool, StoreError> {
     Ok(is_replica && connection.query_row(text, [], |row| row.get(0))?)
 }
 
-/// Tells the process that syncs that a reader has met damage: makes the file `damaged` beside the database. An error is
-/// ignored; the reader reports the damage itself.
-pub(crate) fn report_damage(db: &Path) {
+/// Tells the process that syncs that a reader has met damage: makes the file `damaged` beside the database. The process looks
+/// through the database at once. An error is ignored; the reader reports the damage itself.
+pub fn report_damage(db: &Path) {
     let _ = private_file(&companion(db, "damaged"));
 }
 

@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::connection::{BUSY_TIMEOUT, configure, has_wal};
-use super::files::{beside, companion, holds_bytes, is_gone, make_private_directory, private_file};
+use super::files::{beside, companion, database_was_removed, holds_bytes, make_private_directory, private_file};
 use super::outside::{self, Restored};
 use super::schema::SchemaState;
 use super::{StoreError, disk_reserve, gate, marks, migrations, presence, schema, sync_log};
@@ -37,7 +37,7 @@ pub(crate) fn read_write_and_report(db: &Path) -> Result<(Connection, Option<Res
 fn open(db: &Path) -> Result<(Connection, Option<Restored>), StoreError> {
     check_database_file(db)?;
     marks::check(db)?;
-    let replaces_lost = is_gone(db);
+    let replaces_lost = database_was_removed(db);
     let mut setup_lock = if holds_bytes(db) { None } else { Some(create_file(db)?) };
     let mut connection = Connection::open(db)?;
     keep_wal_at_close(db, &connection)?;
@@ -115,9 +115,9 @@ fn lock_setup(db: &Path) -> Result<fs::File, StoreError> {
     private_file(&path).and_then(|file| file.lock().map(|()| file)).map_err(|error| StoreError::File(path, error))
 }
 
-/// An error when the file belongs to another program. To be called before a lock file is created beside the file, because the
-/// lock file would make the file look like a replica's.
-pub(crate) fn check_ownership(db: &Path) -> Result<(), StoreError> {
+/// Checks a file before anything is created beside the file: a lock file would make the file look like a replica's. Error: the
+/// file is not a replica.
+pub fn can_be_replica(db: &Path) -> Result<(), StoreError> {
     check_database_file(db)?;
     // SQLite deletes the write-ahead log of an empty file when it opens the file.
     if holds_bytes(db) && is_foreign_file(db).unwrap_or_default() {
@@ -247,7 +247,7 @@ mod tests {
             let _ = fs::remove_file(&db);
             Connection::open(&db).unwrap().execute_batch(made).unwrap();
             let before = fs::read(&db).unwrap();
-            assert!(matches!(check_ownership(&db), Err(StoreError::Foreign(_))), "{made}");
+            assert!(matches!(can_be_replica(&db), Err(StoreError::Foreign(_))), "{made}");
             assert!(matches!(read_write(&db), Err(StoreError::Foreign(_))), "{made}");
             assert_eq!(fs::read(&db).unwrap(), before);
             assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "no file beside it either");
@@ -266,7 +266,7 @@ mod tests {
         let theirs = Connection::open(&other).unwrap();
         theirs.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x)").unwrap();
         fs::copy(beside(&other, "-wal"), beside(&db, "-wal")).unwrap();
-        assert!(matches!(check_ownership(&db), Err(StoreError::Foreign(_))));
+        assert!(matches!(can_be_replica(&db), Err(StoreError::Foreign(_))));
         assert!(matches!(read_write(&db), Err(StoreError::Foreign(_))));
         assert_eq!(fs::read(&db).unwrap(), before);
         for end in ["-wal", "-shm"] {
@@ -290,7 +290,7 @@ mod tests {
             let db = directory.path().join(format!("{n}.db"));
             fs::copy(&whole, &db).unwrap();
             Connection::open(&db).unwrap().execute_batch(lost).unwrap();
-            check_ownership(&db).unwrap();
+            can_be_replica(&db).unwrap();
             assert!(read_write(&db).unwrap_err().is_damaged(), "{lost}");
         }
         let db = directory.path().join("cut.db");

@@ -47,9 +47,7 @@ async fn ask<T: DeserializeOwned>(
     body: Option<Value>,
 ) -> Result<T, ClientError> {
     let client = Client::new(&config.server, &config.key)?;
-    let headers = body.iter().map(|_| ("content-type", "application/json".to_owned())).collect();
-    let body = body.map(|body| body.to_string());
-    let request = HttpRequest { method: method.to_owned(), path: path.to_owned(), headers, body };
+    let request = HttpRequest::new(method, path, body.map(|body| body.to_string()));
     let response = client.send(&request).await.map_err(|why| client.unreachable(why))?;
     wire::data(&response).map_err(|failure| client.client_error(&response, failure))
 }

@@ -61,34 +61,29 @@ pub enum ClientError {
 
 /// Fetches the owner, scopes and limits of a key.
 pub async fn fetch_identity(server: &str, key: &SecretString) -> Result<Identity, ClientError> {
-    Ok(fetch_identity_and_time(server, key).await?.identity)
+    Ok(fetch_identity_and_time(server, key).await?.0)
 }
 
 /// Fetches the newest position of the feed. None: the server does not name the position.
 pub async fn fetch_feed_head(server: &str, key: &SecretString) -> Result<Option<i64>, ClientError> {
     let client = Client::new(server, key)?;
-    let response = client.send(&HttpRequest::feed_head()).await.map_err(|why| client.unreachable(why))?;
+    let response = client.send(&HttpRequest::feed_head(None)).await.map_err(|why| client.unreachable(why))?;
     wire::feed_head(&response)
         .map(|feed_head| feed_head.head)
         .map_err(|failure| client.client_error(&response, failure))
 }
 
-/// The owner of a key, and the server's clock.
-#[derive(Debug, Clone)]
-pub(crate) struct IdentityAndTime {
-    pub identity: Identity,
-    /// The header `Date`. None: the header is absent or malformed.
-    pub date: Option<Timestamp>,
-}
-
-/// Fetches the owner of a key and the server's time.
-pub(crate) async fn fetch_identity_and_time(server: &str, key: &SecretString) -> Result<IdentityAndTime, ClientError> {
+/// Fetches the owner of a key and the server's time, from the header `Date`. None: the header is absent or malformed.
+pub(crate) async fn fetch_identity_and_time(
+    server: &str,
+    key: &SecretString,
+) -> Result<(Identity, Option<Timestamp>), ClientError> {
     let client = Client::new(server, key)?;
     let response = client.begin(&HttpRequest::identity()).await.map_err(|why| client.unreachable(why))?;
     let date = response.headers().get(DATE).and_then(|date| date.to_str().ok()).and_then(parse_date);
     let response = read_response(response).await.map_err(|why| client.unreachable(why))?;
     wire::identity(&response)
-        .map(|identity| IdentityAndTime { identity, date })
+        .map(|identity| (identity, date))
         .map_err(|failure| client.client_error(&response, failure))
 }
 

@@ -43,7 +43,7 @@ pub use goal::{EndReason, Until};
 pub(crate) use identity::{FeedHead, ServerInfo};
 pub use identity::{Identity, Limits};
 pub(crate) use link::{Control, Greeting, Input as LinkInput, Start, StreamEvent};
-pub(crate) use outcome::{EditResponse, ErrorType, ExistingRecord, Expired, Failure, Refusal, SendOutcome};
+pub(crate) use outcome::{EditAnswers, ErrorType, Expired, Failure, Refusal};
 pub(crate) use push::Input as PushInput;
 pub(crate) use reconcile::{Answer as ReconcileAnswer, Input as ReconcileInput};
 

@@ -90,15 +90,6 @@ pub enum NotApproved {
     Refused(String),
 }
 
-/// What to do next.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Wait so long, then ask.
-    Wait(Duration),
-    /// Ask the server now.
-    Ask,
-}
-
 /// The state of waiting. All times are durations since one fixed moment.
 #[derive(Debug)]
 pub(super) struct Waiting {
@@ -117,12 +108,11 @@ impl Waiting {
         Waiting { interval, pause: interval, ask_at: now + interval, ends_at }
     }
 
-    /// The next step. Err: the code is too old.
-    pub(super) fn next(&self, now: Duration) -> Result<Step, NotApproved> {
-        match self.ask_at.min(self.ends_at).saturating_sub(now) {
-            _ if now >= self.ends_at => Err(NotApproved::Expired),
-            Duration::ZERO => Ok(Step::Ask),
-            left => Ok(Step::Wait(left)),
+    /// How long to wait until the server is asked or the code is too old. Zero: the server is asked now. Err: the code is too old.
+    pub(super) fn next(&self, now: Duration) -> Result<Duration, NotApproved> {
+        match now >= self.ends_at {
+            true => Err(NotApproved::Expired),
+            false => Ok(self.ask_at.min(self.ends_at).saturating_sub(now)),
         }
     }
 
@@ -173,16 +163,16 @@ mod tests {
     #[test]
     fn server_is_asked_at_its_interval() {
         let mut waiting = Waiting::new(&code(Some(7)), seconds(100));
-        assert_eq!(waiting.next(seconds(100)), Ok(Step::Wait(seconds(7))));
-        assert_eq!(waiting.next(seconds(107)), Ok(Step::Ask));
+        assert_eq!(waiting.next(seconds(100)), Ok(seconds(7)));
+        assert_eq!(waiting.next(seconds(107)), Ok(Duration::ZERO));
         assert!(waiting.take(Answer::Pending, seconds(108)).unwrap().is_none());
-        assert_eq!(waiting.next(seconds(108)), Ok(Step::Wait(seconds(7))));
+        assert_eq!(waiting.next(seconds(108)), Ok(seconds(7)));
         assert!(waiting.take(Answer::SlowDown, seconds(115)).unwrap().is_none());
-        assert_eq!(waiting.next(seconds(115)), Ok(Step::Wait(seconds(12))));
+        assert_eq!(waiting.next(seconds(115)), Ok(seconds(12)));
         assert!(waiting.take(Answer::Pending, seconds(127)).unwrap().is_none());
-        assert_eq!(waiting.next(seconds(127)), Ok(Step::Wait(seconds(12))), "slower for good");
-        assert_eq!(Waiting::new(&code(None), seconds(0)).next(seconds(0)), Ok(Step::Wait(seconds(5))));
-        assert_eq!(Waiting::new(&code(Some(0)), seconds(0)).next(seconds(0)), Ok(Step::Wait(MIN_PAUSE)));
+        assert_eq!(waiting.next(seconds(127)), Ok(seconds(12)), "slower for good");
+        assert_eq!(Waiting::new(&code(None), seconds(0)).next(seconds(0)), Ok(seconds(5)));
+        assert_eq!(Waiting::new(&code(Some(0)), seconds(0)).next(seconds(0)), Ok(MIN_PAUSE));
     }
 
     #[test]
@@ -193,7 +183,7 @@ mod tests {
             assert!(waiting.take(answer, seconds(10)).unwrap().is_none());
             pauses.push(waiting.next(seconds(10)).unwrap());
         }
-        assert_eq!(pauses, [10, 20, 5].map(|pause| Step::Wait(seconds(pause))));
+        assert_eq!(pauses, [10, 20, 5].map(seconds));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Asks a server to approve this device, and for its key afterwards (RFC 8628, contract 20). Must not know the terminal.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hearth_contract::paths::{DEVICE_AUTHORIZATION, REPLICA_CLIENT, TOKEN};
 use hearth_contract::schema::AUTHOR_MAX;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::client::{Client, ClientError};
 use super::core::Failure;
-use super::device_code::{Answer, DeviceCode, NotApproved, Step, Waiting};
+use super::device_code::{Answer, DeviceCode, NotApproved, Waiting};
 use super::wire::{HttpResponse, edit_failure};
 
 /// The kind of the question for the key (RFC 8628 3.4).
@@ -92,13 +92,13 @@ impl DeviceFlow {
     pub async fn wait(&mut self) -> Result<SecretString, NotApproved> {
         loop {
             match self.waiting.next(self.begun.elapsed())? {
-                Step::Wait(time) => tokio::time::sleep(time).await,
-                Step::Ask => {
+                Duration::ZERO => {
                     let answer = self.ask().await;
                     if let Some(key) = self.waiting.take(answer, self.begun.elapsed())? {
                         return Ok(key);
                     }
                 }
+                left => tokio::time::sleep(left).await,
             }
         }
     }

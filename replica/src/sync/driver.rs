@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use secrecy::SecretString;
-use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::SyncLock;
-use super::captures::CaptureTask;
+use super::captures;
 use super::client::{Client, redact_address};
 use super::config::SyncConfig;
 use super::core::{EndReason, Millis, Until};
 use super::engine::{Command, DriverEvent, Engine, Moment, StepOutput};
 use super::error::SyncError;
-use super::inspector::{self, Inspector};
+use super::inspector;
 use super::key_file::KeyFile;
 use super::runtime::{blocking, wall_clock};
 use super::stream::{self, Stream};
@@ -40,9 +40,6 @@ pub async fn run(
     stop: watch::Receiver<bool>,
 ) -> Result<(), SyncError> {
     let client = Client::new(&config.server, &config.key)?;
-    let changed = Arc::new(Notify::new());
-    let (files_changed, captures_changed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let (notify, notify_files, notify_captures) = (changed.clone(), files_changed.clone(), captures_changed.clone());
     let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
     let random = Box::new(|| Uuid::new_v4().as_u128());
     let path = config.db.clone();
@@ -62,18 +59,18 @@ pub async fn run(
     }
     let (sender, commands) = mpsc::unbounded_channel();
     engine.set_command_sink(move |command| drop(sender.send(command)));
-    let watcher = notification::subscribe(&config.db, move || {
-        notify.notify_one();
-        notify_files.notify_one();
-        notify_captures.notify_one();
-    })?;
+    let (notify, mut changed) = watch::channel(());
+    let watcher = notification::subscribe(&config.db, move || notify.send_replace(()))?;
 
     let store = Store::new(&config.db);
-    let transfer = TransferTask::start(store.clone(), until.is_single_run(), files_changed);
+    let transfer = TransferTask::start(store.clone(), until.is_single_run(), changed.clone());
+    let mut exchange = JoinSet::new();
+    exchange.spawn(captures::run(store.clone(), transfer.contact(), changed.clone()));
+    let (mut requests, db) = (JoinSet::new(), config.db.clone());
+    requests.spawn(async move { Err(inspector::inspect(db, until, looked_at, now).await) });
     let mut driver = Driver {
-        _captures: CaptureTask::start(store.clone(), transfer.contact(), captures_changed),
         transfer,
-        inspector: Inspector::start(&config.db, until, looked_at, now),
+        _captures: exchange,
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
         cancel: engine.cancel_flag(),
         stop,
@@ -85,12 +82,12 @@ pub async fn run(
         stream: None,
         was_stream_first: false,
         commands,
-        requests: JoinSet::new(),
+        requests,
     };
     let mut end = driver.step(|engine, now| engine.start(std::process::id(), now)).await;
     let mut ended_by = None;
     while let Ok(None) = end {
-        match driver.next_event(&changed).await {
+        match driver.next_event(&mut changed).await {
             Ok(event) => end = driver.step(|engine, now| engine.handle(now, event)).await,
             Err(error) => {
                 ended_by = Some(error);
@@ -156,8 +153,7 @@ struct Driver {
     /// The files that are sent and fetched beside the records.
     transfer: TransferTask,
     /// The captures that are sent beside the records. Ends when dropped.
-    _captures: CaptureTask,
-    inspector: Inspector,
+    _captures: JoinSet<()>,
     config: SyncConfig,
     key_file: KeyFile,
     /// The zero of the steady clock.
@@ -168,13 +164,13 @@ struct Driver {
     was_stream_first: bool,
     /// Commands from the engine, also while the engine works.
     commands: mpsc::UnboundedReceiver<Command>,
-    /// Requests that await responses.
-    requests: JoinSet<DriverEvent>,
+    /// Requests that await responses, and the look for damage.
+    requests: JoinSet<Result<DriverEvent, SyncError>>,
 }
 
 impl Driver {
     /// Waits for the next event. Err: the sync cannot continue, with the present server or the present database.
-    async fn next_event(&mut self, changed: &Notify) -> Result<DriverEvent, SyncError> {
+    async fn next_event(&mut self, changed: &mut watch::Receiver<()>) -> Result<DriverEvent, SyncError> {
         let wake = self.wake_at.map(|at| self.start + Duration::from_millis(at.max(0).unsigned_abs()));
         // The stream goes first: an event that confirms an edit makes the edit's response redundant, while the other order
         // costs two writes. Every second turn is fair, so that responses do not wait for long.
@@ -187,11 +183,13 @@ impl Driver {
         let event = tokio::select! {
             biased;
             () = stopped(&mut self.stop) => DriverEvent::StopRequested,
-            Some(response) = self.requests.join_next() => {
-                response.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-            }
-            finding = self.inspector.finding() => return Err(finding),
-            () = changed.notified() => DriverEvent::DatabaseChanged,
+            Some(ended) = self.requests.join_next() => match ended.map_err(JoinError::try_into_panic) {
+                Ok(event) => event?,
+                Err(Ok(panic)) => std::panic::resume_unwind(panic),
+                // The runtime ends.
+                Err(Err(_)) => std::future::pending().await,
+            },
+            Ok(()) = changed.changed() => DriverEvent::DatabaseChanged,
             key = self.key_file.next_key() => self.use_key(&key)?,
             () = sleep_until(wake) => DriverEvent::Timer,
             event = stream::next_event(&mut self.stream) => event,
@@ -264,7 +262,7 @@ impl Driver {
                 // A task of its own, so the request leaves while the engine still works.
                 self.requests.spawn(async move {
                     let response = client.send(&request).await;
-                    DriverEvent::Response { ticket, response }
+                    Ok(DriverEvent::Response { ticket, response })
                 });
             }
             Command::OpenStream(request) => self.stream = Some(Stream::open(self.client.clone(), request)),

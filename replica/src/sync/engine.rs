@@ -5,7 +5,6 @@
 //! HTTP, `database` retries and guards writes, `phase_log` writes the log.
 
 mod actions;
-mod conversion;
 mod database;
 mod disk;
 mod handle;
@@ -17,7 +16,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use conversion::stored_home;
+pub(crate) use actions::stored_home;
 pub(crate) use disk::write_failure_text;
 pub use messages::{Command, DriverEvent, Moment, RandomBits, StepOutput};
 pub use state::Engine;

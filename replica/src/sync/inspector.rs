@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::core::Until;
@@ -15,7 +14,7 @@ use crate::store::StoreError;
 use crate::store::files::holds_bytes;
 use crate::store::integrity::{self, Depth, LOOK_VALID_FOR};
 use crate::store::marks::{self, MainFile};
-use crate::store::salvage::rebuild_request;
+use crate::store::salvage::rebuild_request::is_rebuild_requested;
 
 /// How long a start waits for the look at all pages. A larger database is looked through while the sync runs.
 const START_LIMIT: Duration = Duration::from_secs(2);
@@ -55,38 +54,11 @@ pub(super) fn look_at_start(db: &Path, now: Timestamp) -> Result<Option<Timestam
     }
 }
 
-/// A task that looks for damage. Dropping the value ends the task.
-pub(super) struct Inspector(JoinHandle<SyncError>);
-
-impl Inspector {
-    /// Begins to look. `looked_at`: the time of the last whole look, if there was one.
-    pub(super) fn start(db: &Path, until: Until, looked_at: Option<Timestamp>, now: Timestamp) -> Inspector {
-        let age = looked_at.map(|at| Duration::from_millis(u64::try_from(now.millis() - at.millis()).unwrap_or(0)));
-        let pause = age.map_or(Duration::ZERO, |age| LOOK_VALID_FOR.saturating_sub(age));
-        Inspector(tokio::spawn(inspect(db.to_owned(), until, Instant::now() + pause)))
-    }
-
-    /// Waits until the sync must end: the database is damaged, or a person wants a rebuild.
-    pub(super) async fn finding(&mut self) -> SyncError {
-        match (&mut self.0).await {
-            Ok(finding) => finding,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime ends.
-                Err(_) => std::future::pending().await,
-            },
-        }
-    }
-}
-
-impl Drop for Inspector {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// Looks through the whole database at `next_round`, and then once a day.
-async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncError {
+/// Looks for damage until the sync must end: the database is damaged, or a person wants a rebuild. The whole database is looked
+/// through once a day. `looked_at`: the time of the last whole look, if there was one.
+pub(super) async fn inspect(db: PathBuf, until: Until, looked_at: Option<Timestamp>, now: Timestamp) -> SyncError {
+    let age = looked_at.map(|at| Duration::from_millis(u64::try_from(now.millis() - at.millis()).unwrap_or(0)));
+    let mut next_round = Instant::now() + age.map_or(Duration::ZERO, |age| LOOK_VALID_FOR.saturating_sub(age));
     let main = MainFile::open(&db).map(Arc::new);
     let mut older_copies = 0;
     loop {
@@ -98,7 +70,7 @@ async fn inspect(db: PathBuf, until: Until, mut next_round: Instant) -> SyncErro
             return SyncError::Store(StoreError::NotOfItsLog(db));
         }
         // Only a lasting sync has a supervisor that rebuilds.
-        if until == Until::Stopped && rebuild_request::is_made(&db) {
+        if until == Until::Stopped && is_rebuild_requested(&db) {
             return SyncError::RebuildWanted;
         }
         let is_reported = integrity::is_damage_reported(&db);

@@ -61,7 +61,7 @@ async fn fetch_all(
         }
         all.push((kind, listing));
     }
-    reader.fetch(&HttpRequest::check_cursor(cursor), check_history).await?;
+    reader.fetch(&HttpRequest::feed_head(cursor), check_history).await?;
     Ok(all)
 }
 

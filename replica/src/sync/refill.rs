@@ -1,8 +1,7 @@
 //! Sends the records of a replica to an empty home of another server (contract 24), one request at a time. Each record carries its
 //! id, so what is sent again changes nothing, and a refill that was cut goes on. Must not ask a person or print.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
 use std::time::Duration;
 
 use hearth_contract::check::Fields;
@@ -17,8 +16,7 @@ use tokio::time::sleep;
 use super::client::{Client, ClientError};
 use super::core::{Failure, Identity, Refusal};
 use super::engine::stored_home;
-use super::runtime::blocking;
-use super::transfer::{TransferEnd, upload};
+use super::transfer::{Store, TransferEnd, upload};
 use super::wire::{self, HttpRequest};
 use crate::store::file_store::bytes;
 use crate::store::{Connection, StoreError, open, refill};
@@ -95,9 +93,7 @@ pub async fn refill_home(
     mut sent: impl FnMut(usize),
 ) -> Result<RefillReport, RefillError> {
     let client = Client::new(server, key)?;
-    let path = db.to_owned();
-    let connection = Arc::new(Mutex::new(blocking(move || open::read_write(&path)).await?));
-    let sender = Sender { client, db: db.to_owned(), connection };
+    let sender = Sender { client, store: Store::new(db) };
     let begun = sender.read(refill::load).await?;
     let goes_on = begun.as_ref().is_some_and(|begun| begun.home_id == home.home_id);
     let is_ended = sender.begin(from).await?;
@@ -124,8 +120,7 @@ pub async fn refill_home(
 /// The network and the database of a refill.
 struct Sender {
     client: Client,
-    db: PathBuf,
-    connection: Arc<Mutex<Connection>>,
+    store: Store,
 }
 
 /// The result of one operation of a bulk call.
@@ -148,8 +143,7 @@ impl Sender {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let connection = self.connection.clone();
-        blocking(move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner))).await
+        self.store.run(move |connection, _| work(connection)).await
     }
 
     async fn read<T: Send + 'static>(
@@ -246,14 +240,14 @@ impl Sender {
             record.shift_remove(FILE);
             report.without_file += 1;
         };
-        if !bytes::is_here(&self.db, &hash) {
+        if !bytes::is_here(&self.store.db, &hash) {
             go_without();
             return Ok(());
         }
         let (mut attempts, mut lost) = (0, 0);
         loop {
             attempts += 1;
-            let failure = match upload(&self.client, &self.db, &hash).await {
+            let failure = match upload(&self.client, &self.store.db, &hash).await {
                 TransferEnd::Done => return Ok(()),
                 TransferEnd::NotHere | TransferEnd::WrongBytes => {
                     go_without();
@@ -271,9 +265,7 @@ impl Sender {
 
     /// Sends a request until it is answered. Err: a failure that a repetition does not cure.
     async fn ask<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<Value>) -> Result<T, ClientError> {
-        let headers = body.iter().map(|_| ("content-type", "application/json".to_owned())).collect();
-        let body = body.map(|body| body.to_string());
-        let request = HttpRequest { method: method.to_owned(), path: path.to_owned(), headers, body };
+        let request = HttpRequest::new(method, path, body.map(|body| body.to_string()));
         let (mut attempts, mut lost) = (0, 0);
         loop {
             attempts += 1;

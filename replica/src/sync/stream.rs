@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::client::Client;
@@ -49,29 +49,24 @@ pub(super) struct Stream {
     due_at: Option<Instant>,
     /// The present was reached, so batches are reported without collecting.
     is_current: bool,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    _task: JoinSet<()>,
 }
 
 impl Stream {
     /// Starts to open a stream.
     pub(super) fn open(client: Client, request: HttpRequest) -> Stream {
         let (sender, messages) = mpsc::channel(MESSAGES_MAX);
-        let task = tokio::spawn(async move {
+        let mut task = JoinSet::new();
+        task.spawn(async move {
             let last = read_stream(&client, &request, &sender).await;
             let _ = sender.send(Message::Event(last)).await;
         });
         Stream::new(messages, task)
     }
 
-    fn new(messages: mpsc::Receiver<Message>, task: JoinHandle<()>) -> Stream {
+    fn new(messages: mpsc::Receiver<Message>, _task: JoinSet<()>) -> Stream {
         let (frames, batch) = (Vec::new().into_iter(), FeedBatch::default());
-        Stream { messages, next_event: None, frames, batch, batch_bytes: 0, due_at: None, is_current: false, task }
+        Stream { messages, next_event: None, frames, batch, batch_bytes: 0, due_at: None, is_current: false, _task }
     }
 
     /// Takes the collected batch.
@@ -213,7 +208,7 @@ mod tests {
         let ready = Frame::Ready { head: 9, cursor: Some("c9".to_owned()) };
         sender.send(Message::Frames(vec![heartbeat("c8"), ready, heartbeat("c10")])).await.unwrap();
         sender.send(Message::Event(DriverEvent::StreamEnded { reason: "over".to_owned() })).await.unwrap();
-        let mut stream = Stream::new(messages, tokio::spawn(async {}));
+        let mut stream = Stream::new(messages, JoinSet::new());
         for (cursor, head) in [("c9", Some(9)), ("c10", None)] {
             let DriverEvent::StreamBatch(batch) = stream.next_event().await else { panic!("no batch") };
             assert_eq!((batch.cursor.as_deref(), batch.head()), (Some(cursor), head));
@@ -233,7 +228,7 @@ mod tests {
             };
             let (sender, messages) = mpsc::channel(MESSAGES_MAX);
             sender.send(Message::Frames((0..2 * events).map(frame).collect())).await.unwrap();
-            let mut stream = Stream::new(messages, tokio::spawn(async {}));
+            let mut stream = Stream::new(messages, JoinSet::new());
             for _ in 0..2 {
                 let DriverEvent::StreamBatch(batch) = stream.next_event().await else { panic!("no batch") };
                 assert_eq!(batch.events.len(), events, "{bytes} bytes");

@@ -12,5 +12,5 @@ pub use message::{HttpRequest, HttpResponse};
 pub(super) use refusal::{edit_failure, refusal};
 pub(super) use request::VERSION;
 pub(super) use response::{
-    bulk_outcome, check_event, data, edit_response, feed_head, identity, page, poll_batch, reconcile_response, record,
+    bulk_answers, check_event, data, edit_answer, feed_head, identity, page, poll_batch, reconcile_response, record,
 };

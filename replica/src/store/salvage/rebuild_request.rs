@@ -8,20 +8,20 @@ use super::report::RebuildReport;
 use crate::store::StoreError;
 use crate::store::files::{companion, private_file};
 
-/// Asks the process that syncs for a rebuild.
-pub(crate) fn make(db: &Path) -> Result<(), StoreError> {
+/// Asks the process that syncs a database for a rebuild.
+pub fn request_rebuild(db: &Path) -> Result<(), StoreError> {
     let _ = fs::remove_file(companion(db, "rebuilt"));
     let request = companion(db, "rebuild");
     private_file(&request).map(drop).map_err(|error| StoreError::File(request, error))
 }
 
-/// True from the request until the process that syncs has begun.
-pub(crate) fn is_made(db: &Path) -> bool {
+/// True while the process that syncs has not begun the requested rebuild.
+pub fn is_rebuild_requested(db: &Path) -> bool {
     companion(db, "rebuild").exists()
 }
 
 /// Removes the request: a rebuild begins, or the person no longer waits.
-pub(crate) fn take(db: &Path) -> bool {
+pub fn take_rebuild_request(db: &Path) -> bool {
     fs::remove_file(companion(db, "rebuild")).is_ok()
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn answer(db: &Path, report: &RebuildReport) -> Result<(), StoreError
     written.and_then(|()| fs::rename(&part, &answer)).map_err(|error| StoreError::File(answer, error))
 }
 
-/// The answer, once. None while there is none.
-pub(crate) fn take_answer(db: &Path) -> Option<RebuildReport> {
+/// The result of the requested rebuild, once. None while there is none.
+pub fn take_rebuild_report(db: &Path) -> Option<RebuildReport> {
     let answer = companion(db, "rebuilt");
     let text = fs::read(&answer).ok()?;
     let _ = fs::remove_file(&answer);
@@ -50,11 +50,14 @@ mod tests {
     fn answer_is_read_once() {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("a.db");
-        make(&db).unwrap();
-        assert!(is_made(&db));
-        take(&db);
+        request_rebuild(&db).unwrap();
+        assert!(is_rebuild_requested(&db));
+        take_rebuild_request(&db);
         let report = RebuildReport { edits: 3, kept_as: Some(db.clone()), ..RebuildReport::default() };
         answer(&db, &report).unwrap();
-        assert_eq!((is_made(&db), take_answer(&db), take_answer(&db)), (false, Some(report), None));
+        assert_eq!(
+            (is_rebuild_requested(&db), take_rebuild_report(&db), take_rebuild_report(&db)),
+            (false, Some(report), None)
+        );
     }
 }

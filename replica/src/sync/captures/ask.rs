@@ -39,11 +39,6 @@ fn path(purpose: CapturePurpose) -> &'static str {
     }
 }
 
-fn request(method: &str, path: String, body: Option<String>) -> HttpRequest {
-    let headers = body.iter().map(|_| ("content-type", "application/json".to_owned())).collect();
-    HttpRequest { method: method.to_owned(), path, headers, body }
-}
-
 async fn ask<T: serde::de::DeserializeOwned>(client: &Client, request: &HttpRequest) -> Result<T, Failure> {
     let response = client.send(request).await.map_err(Failure::NoAnswer)?;
     match response.status {
@@ -58,14 +53,14 @@ pub(super) async fn tell(client: &Client, unsent: &Unsent) -> Verdict {
     let base = path(unsent.purpose);
     let request = match &unsent.news {
         News::New { key, body } => {
-            let mut request = request("POST", base.to_owned(), Some(body.clone()));
+            let mut request = HttpRequest::new("POST", base, Some(body.clone()));
             request.headers.push((IDEMPOTENCY_KEY, key.clone()));
             request
         }
         News::Accepted { server_id, body } => {
-            request("PUT", format!("{base}/{server_id}/accepted"), Some(body.clone()))
+            HttpRequest::new("PUT", format!("{base}/{server_id}/accepted"), Some(body.clone()))
         }
-        News::Discarded { server_id } => request("DELETE", format!("{base}/{server_id}"), None),
+        News::Discarded { server_id } => HttpRequest::new("DELETE", format!("{base}/{server_id}"), None),
     };
     let answer = ask::<Value>(client, &request).await;
     verdict(matches!(unsent.news, News::New { .. }), answer)
@@ -114,7 +109,7 @@ fn is_temporary(refusal: &Refusal) -> bool {
 
 /// The latest jobs of one purpose. Err: a sentence why there are none.
 pub(super) async fn list(client: &Client, purpose: CapturePurpose) -> Result<Listed, String> {
-    let request = request("GET", format!("{}?limit={PAGE_JOBS}", path(purpose)), None);
+    let request = HttpRequest::get(format!("{}?limit={PAGE_JOBS}", path(purpose)));
     let response = client.send(&request).await?;
     let (jobs, has_more) = wire::page(&response).map_err(|failure| failure.to_string())?;
     Ok(Listed { purpose, jobs, is_whole: !has_more })
@@ -130,7 +125,7 @@ pub(super) async fn text(client: &Client, sha256: &str) -> Result<TextAnswer, St
     struct Page {
         text: String,
     }
-    let request = request("GET", format!("{}/text", paths::file(sha256)), None);
+    let request = HttpRequest::get(format!("{}/text", paths::file(sha256)));
     match ask::<Text>(client, &request).await {
         Ok(text) => Ok(TextAnswer::Read(text.pages.into_iter().map(|page| page.text).collect::<Vec<_>>().join("\n"))),
         Err(Failure::Refused(refusal)) if refusal.error_type == ErrorType::Known(ProblemType::NotFound) => {

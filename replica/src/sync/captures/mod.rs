@@ -6,5 +6,5 @@
 mod ask;
 mod worker;
 
-pub(super) use worker::CaptureTask;
 pub use worker::exchange_captures;
+pub(super) use worker::run;

@@ -3,11 +3,9 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -22,7 +20,7 @@ use crate::sync::config::SyncConfig;
 use crate::sync::core::{Backoff, Millis};
 use crate::sync::error::SyncError;
 use crate::sync::runtime;
-use crate::sync::transfer::{Store, send_files};
+use crate::sync::transfer::{Direction, Store, carry_all};
 
 /// Pauses (seconds) between two looks at the server's list while it reads files. The last one repeats.
 const READING_PAUSES: [u64; 6] = [1, 2, 4, 8, 15, 30];
@@ -46,29 +44,11 @@ const FAULT_PAUSE: Duration = Duration::from_secs(60);
 /// The most texts that one call of [`exchange_captures`] asks for.
 const TEXTS_MAX: usize = 20;
 
-/// The exchange beside a sync. Ends when dropped.
-#[derive(Debug)]
-pub(in crate::sync) struct CaptureTask {
-    task: JoinHandle<()>,
-}
-
 /// The client while there is contact, and the number of its key.
 type Contact = watch::Receiver<Option<(Client, u64)>>;
 
-impl CaptureTask {
-    /// Begins. `changed` is notified of each change of the database.
-    pub(in crate::sync) fn start(store: Store, contact: Contact, changed: Arc<Notify>) -> CaptureTask {
-        CaptureTask { task: tokio::spawn(run(store, contact, changed)) }
-    }
-}
-
-impl Drop for CaptureTask {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn run(store: Store, mut contact: Contact, changed: Arc<Notify>) {
+/// Runs the exchange beside a sync, until aborted. `changed` tells each change of the database.
+pub(in crate::sync) async fn run(store: Store, mut contact: Contact, mut changed: watch::Receiver<()>) {
     let mut exchange = Exchange::new(store);
     exchange.meet();
     loop {
@@ -76,7 +56,7 @@ async fn run(store: Store, mut contact: Contact, changed: Arc<Notify>) {
         let step = async {
             match &client {
                 None => std::future::pending().await,
-                Some(client) => exchange.step(client, &changed).await,
+                Some(client) => exchange.step(client, &mut changed).await,
             }
         };
         tokio::select! {
@@ -124,7 +104,7 @@ impl Exchange {
     }
 
     /// Does what is due, then waits until something may be due.
-    async fn step(&mut self, client: &Client, changed: &Notify) -> Result<(), StoreError> {
+    async fn step(&mut self, client: &Client, changed: &mut watch::Receiver<()>) -> Result<(), StoreError> {
         if Instant::now() >= self.send_at {
             self.send(client).await?;
         }
@@ -135,7 +115,7 @@ impl Exchange {
             self.read_text(client).await?;
         }
         tokio::select! {
-            () = changed.notified() => {}
+            Ok(()) = changed.changed() => {}
             () = tokio::time::sleep_until(self.next_at()) => {}
         }
         Ok(())
@@ -253,7 +233,7 @@ fn record(connection: &mut crate::store::Connection, db: &Path, id: &str, verdic
 pub async fn exchange_captures(config: &SyncConfig, _right: &SyncLock) -> Result<(), SyncError> {
     let client = Client::new(&config.server, &config.key)?;
     let store = Store::new(&config.db);
-    send_files(&store, &client).await?;
+    carry_all(&store, &client, Direction::Up).await?;
     let mut exchange = Exchange::new(store);
     while !exchange.send(&client).await? {
         tokio::time::sleep_until(exchange.send_at).await;

@@ -30,6 +30,8 @@ pub(crate) enum Action {
     SaveFinding { holds_streams_back: bool },
     /// Find the edits that may be sent.
     PlanEdits,
+    /// Send edits in these requests. A repeated request has the same bytes. Several groups form a bulk call.
+    SendEdits { requests: Vec<Vec<Vec<i64>>> },
     /// Save the outcome of edits.
     SaveOutcomes { outcomes: Vec<(i64, WriteOutcome)> },
     /// Save the phase for status readers.
@@ -58,14 +60,7 @@ pub(crate) enum Action {
     Finish(EndReason),
 }
 
-impl Action {
-    /// Whether the action sends edits.
-    pub(crate) fn sends_edits(&self) -> bool {
-        matches!(self, Action::Request(Request::SendEdits { .. }))
-    }
-}
-
-/// A request to the server, besides the stream.
+/// A request to the server, besides the stream and requests with edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Fetch the owner of the key.
@@ -74,8 +69,6 @@ pub(crate) enum Request {
     FeedHead,
     /// Poll the feed after the cursor. `is_catching_up`: the poll follows another at once, before the present is reached.
     Poll { cursor: Option<String>, is_catching_up: bool },
-    /// Send edits. A repeated request has the same bytes. Several groups form a bulk call.
-    SendEdits { groups: Vec<Vec<i64>> },
     /// Fetch the record of an edit.
     FetchRecord { edit: i64 },
     /// Send a query of the reconcile.
@@ -90,10 +83,5 @@ impl Request {
     /// Whether an answer is useless after a new contact has begun.
     pub(crate) fn is_of_contact(&self) -> bool {
         matches!(self, Request::Identity | Request::FeedHead | Request::Poll { .. })
-    }
-
-    /// Whether the answer tells the state of an edit on the server.
-    pub(crate) fn is_of_edits(&self) -> bool {
-        matches!(self, Request::SendEdits { .. } | Request::FetchRecord { .. })
     }
 }

@@ -94,7 +94,7 @@ mod tests;
 pub(crate) use self::state::Link;
 use super::goal::EndReason;
 use super::identity::{FeedHead, Identity};
-use super::outcome::{Failure, Refusal};
+use super::outcome::Failure;
 use super::turn::{Fact, Turn};
 use crate::model::{BlockCause, FeedBatch};
 
@@ -162,10 +162,8 @@ pub(crate) enum StreamEvent {
     Active,
     /// Events arrived.
     Batch(FeedBatch),
-    /// The stream has ended or could not be opened.
-    Ended { reason: String },
-    /// The server has refused the stream.
-    Refused(Refusal),
+    /// The stream has ended, could not be opened, or was refused.
+    Ended(Failure),
 }
 
 /// What the link needs to know of the other machines.

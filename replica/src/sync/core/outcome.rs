@@ -94,37 +94,6 @@ pub(crate) struct Expired {
     pub fork: Option<i64>,
 }
 
-/// Result of one attempt to send edits.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum SendOutcome {
-    /// The server has answered each edit.
-    Answered(Vec<(i64, EditResponse)>),
-    /// The server has refused the whole request; no edit was applied.
-    Refused(Refusal),
-    /// No answer arrived; the edits may have been applied.
-    NoAnswer { reason: String },
-    /// The answer belongs to an earlier connection epoch. A repetition with the same key gets the true answer.
-    Stale { reason: String },
-    /// Nothing was sent: the edits are settled or wait for a person.
-    NotSent,
-}
-
-/// The server's answer to one edit.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum EditResponse {
-    /// The edit is applied. `rev`: the position of the write, if the response tells.
-    Accepted { rev: Option<i64> },
-    /// The edit is not applied.
-    Refused(Refusal),
-}
-
-/// The record that already exists under the id of a create.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum ExistingRecord {
-    /// The record holds all values of the create: an earlier attempt was applied and its answer was lost.
-    SameValues { rev: i64 },
-    /// The record has other values, or is deleted by now.
-    Different,
-    /// The record could not be fetched.
-    Unknown(Failure),
-}
+/// The server's answer to each edit of a request: the position of the write, if the response tells, or why the edit is not
+/// applied.
+pub(crate) type EditAnswers = Vec<(i64, Result<Option<i64>, Refusal>)>;

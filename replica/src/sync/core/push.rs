@@ -57,12 +57,11 @@ mod tests;
 
 use std::collections::HashSet;
 
-use self::choose::Choice;
 pub(crate) use self::state::Push;
 use super::action::{Action, Request};
 use super::clock::Millis;
 use super::identity::Limits;
-use super::outcome::{ExistingRecord, SendOutcome};
+use super::outcome::{EditAnswers, Failure};
 use super::turn::{Fact, Turn};
 use crate::model::ReadyEdits;
 
@@ -85,10 +84,13 @@ pub(crate) enum Input {
     FeedApplied { affects_edits: bool, confirms_edits: bool },
     /// The plan of the edits is ready. `has_open_edits`: some edits are unsettled and need no person.
     Planned { ready: Vec<ReadyEdits>, has_open_edits: bool },
-    /// A request with edits has ended. `sent`: the edits the push asked to send; `carried`: the edits in the request.
-    Completed { sent: Vec<i64>, carried: Vec<i64>, outcome: SendOutcome },
-    /// The record of a create whose id already exists was fetched.
-    Fetched { edit: i64, existing: ExistingRecord },
+    /// A request with edits has ended. `sent`: the edits the push asked to send; `carried`: the edits in the request. Without
+    /// an answer, the edits may have been applied. `is_stale`: the answer does not count, because it belongs to an earlier
+    /// connection epoch. A repetition with the same key gets the true answer.
+    Completed { sent: Vec<i64>, carried: Vec<i64>, answer: Result<EditAnswers, Failure>, is_stale: bool },
+    /// The record of a create whose id already exists was fetched: its revision, if it holds all values of the create, because
+    /// an earlier attempt was applied and its answer was lost. None: it has other values, or is deleted by now.
+    Fetched { edit: i64, existing: Result<Option<i64>, Failure> },
 }
 
 impl Push {
@@ -106,13 +108,9 @@ impl Push {
                 }
             }
             Input::Planned { ready, has_open_edits } => self.planned(ready, has_open_edits, in_contact),
-            Input::Completed { sent, carried, outcome } => {
-                let outcome = match outcome {
-                    // Without contact, no answer says nothing about the request or the line.
-                    SendOutcome::NoAnswer { reason } if !in_contact => SendOutcome::Stale { reason },
-                    outcome => outcome,
-                };
-                self.completed(turn, &sent, carried, outcome);
+            // Without contact, no answer says nothing about the request or the line.
+            Input::Completed { sent, carried, answer, is_stale } => {
+                self.completed(turn, &sent, carried, answer, is_stale || !in_contact);
             }
             Input::Fetched { edit, existing } => self.fetched(turn, edit, existing),
         }
@@ -211,22 +209,25 @@ impl Push {
             self.is_fetching = true;
         }
         let bulk_max = if self.in_flight.len() <= BULK_IN_FLIGHT_MAX / 2 { BULK_IN_FLIGHT_MAX } else { 0 };
+        let mut requests = Vec::new();
         while self.in_flight.len() < IN_FLIGHT_MAX.max(bulk_max) {
             let indexes = match self.choose(turn.now) {
-                Choice::Send(indexes) => indexes,
-                Choice::Wait(wait) => {
-                    self.wait = Some(wait);
-                    return;
+                Ok(indexes) => indexes,
+                Err(wait) => {
+                    self.wait = wait;
+                    break;
                 }
-                Choice::Nothing => return,
             };
-            let Some(request) = self.take_request(turn, &indexes) else { return };
-            turn.act(Action::Request(request));
+            let Some(groups) = self.take_groups(turn, &indexes) else { break };
+            requests.push(groups);
+        }
+        if !requests.is_empty() {
+            turn.act(Action::SendEdits { requests });
         }
     }
 
-    /// Moves ready edits into flight. None: too much is in flight already.
-    fn take_request(&mut self, turn: &Turn, indexes: &[usize]) -> Option<Request> {
+    /// Moves ready edits into flight, in one request. None: too much is in flight already.
+    fn take_groups(&mut self, turn: &Turn, indexes: &[usize]) -> Option<Vec<Vec<i64>>> {
         let chosen: Vec<&ReadyEdits> = indexes.iter().filter_map(|index| self.ready.get(*index)).collect();
         let first = *chosen.first()?;
         let (kind, is_frozen) = (first.kind, first.is_frozen);
@@ -242,6 +243,6 @@ impl Push {
         }
         self.limiter(is_bulk).take(turn.now);
         self.in_flight.push(ReadyEdits { edits: groups.concat(), kind, is_frozen, bytes });
-        Some(Request::SendEdits { groups })
+        Some(groups)
     }
 }

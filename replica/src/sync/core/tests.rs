@@ -84,7 +84,7 @@ fn ready(head: i64) -> Event {
 }
 
 fn cut() -> Event {
-    stream(StreamEvent::Ended { reason: "cut".into() })
+    stream(StreamEvent::Ended(Failure::NoAnswer("cut".into())))
 }
 
 fn timer() -> Event {
@@ -110,7 +110,7 @@ fn pause(is_paused: bool) -> Event {
 /// The server wants no stream for a minute, and a poll finds nothing new.
 fn polling(core: &mut Core) {
     let later = Refusal { retry_after: Some(60_000), ..refusal(429, "too_many_streams") };
-    core.handle(0, stream(StreamEvent::Refused(later)));
+    core.handle(0, stream(StreamEvent::Ended(Failure::Refused(later))));
     let nothing = FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() };
     core.handle(0, Event::Link(LinkInput::Polled(Ok(nothing))));
     core.handle(0, batch_applied());
@@ -134,23 +134,23 @@ fn planned(edits: &[i64], has_open_edits: bool) -> Event {
     Event::Push(PushInput::Planned { ready: edits.iter().map(one).collect(), has_open_edits })
 }
 
-fn completed(edit: i64, outcome: SendOutcome) -> Event {
-    Event::Push(PushInput::Completed { sent: vec![edit], carried: vec![edit], outcome })
+fn completed(edit: i64, answer: Result<EditAnswers, Failure>) -> Event {
+    Event::Push(PushInput::Completed { sent: vec![edit], carried: vec![edit], answer, is_stale: false })
 }
 
 fn accepted(edit: i64, rev: i64) -> Event {
-    completed(edit, SendOutcome::Answered(vec![(edit, EditResponse::Accepted { rev: Some(rev) })]))
+    completed(edit, Ok(vec![(edit, Ok(Some(rev)))]))
 }
 
 /// The server refuses the key for an edit.
 fn key_refused(edit: i64) -> Event {
-    completed(edit, SendOutcome::Refused(refusal(403, "insufficient_scope")))
+    completed(edit, Err(Failure::Refused(refusal(403, "insufficient_scope"))))
 }
 
 /// The edits sent.
 fn sent(actions: &[Action]) -> Vec<i64> {
     let edits = |action: &Action| match action {
-        Action::Request(Request::SendEdits { groups }) => groups.concat(),
+        Action::SendEdits { requests } => requests.concat().concat(),
         _ => Vec::new(),
     };
     actions.iter().flat_map(edits).collect()
@@ -170,7 +170,7 @@ fn phase_follows_the_feed() {
 
     let mut core = started(Until::Stopped);
     let later = Refusal { retry_after: Some(60_000), ..refusal(429, "too_many_streams") };
-    core.handle(0, stream(StreamEvent::Refused(later)));
+    core.handle(0, stream(StreamEvent::Ended(Failure::Refused(later))));
     let nothing = FeedBatch { end: present(9), ..FeedBatch::default() };
     let actions = core.handle(0, Event::Link(LinkInput::Polled(Ok(nothing))));
     let [Action::SaveContact(_), Action::PlanEdits, Action::ApplyBatch { phase, transport, is_current, .. }] =
@@ -196,7 +196,7 @@ fn answer_without_contact_causes_no_pause() {
     let mut core = opened(Until::Stopped);
     core.handle(0, planned(&[1], true));
     core.handle(1, cut());
-    core.handle(2, completed(1, SendOutcome::NoAnswer { reason: "cut".into() }));
+    core.handle(2, completed(1, Err(Failure::NoAnswer("cut".into()))));
     assert!(core.wake_at().is_some_and(|at| at < 1_000), "only the link's pause");
 }
 
@@ -296,7 +296,7 @@ fn refused_write_revives_an_ended_sync() {
 #[test]
 fn new_key_greets_before_it_sends() {
     let mut core = opened(Until::Stopped);
-    core.handle(1, stream(StreamEvent::Refused(refusal(401, "invalid_api_key"))));
+    core.handle(1, stream(StreamEvent::Ended(Failure::Refused(refusal(401, "invalid_api_key")))));
     assert!(core.wake_at().unwrap() > 50_000);
     let again = [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
     assert_eq!(core.handle(3, key_changed()), again);

@@ -1,18 +1,27 @@
 //! Carries out actions of the core on the database. Must not decide anything.
 
-use super::conversion::{stored_home, wall_time};
 use super::disk::ignore_disk_full;
 use super::messages::{Command, Moment};
 use super::state::Engine;
 use crate::model::{FeedBatch, Phase, Transport};
 use crate::store::edits::{answers, plan};
 use crate::store::{StoreError, disk_reserve, feed, reconcile, stream_finding, sync_log, sync_state};
-use crate::sync::core::{Action, Event, PushInput, ReconcileInput, Request, ServerInfo};
+use crate::sync::core::{Action, Event, Identity, PushInput, ReconcileInput, Request, ServerInfo};
 use crate::sync::page_buffer::UnwrittenPages;
 use crate::sync::wire::HttpRequest;
 
 /// Edits per plan, besides edits that the key may not write: more than all bulk calls in flight carry.
 const PLAN_EDITS: usize = 2000;
+
+/// The home of a key, as saved in the database.
+pub(crate) fn stored_home(server: &str, identity: &Identity) -> sync_state::Home {
+    sync_state::Home {
+        server: server.to_owned(),
+        id: identity.home_id.clone(),
+        name: identity.home_name.clone(),
+        environment: identity.environment.clone(),
+    }
+}
 
 impl Engine {
     /// Carries an action out. Returns events for the core.
@@ -21,7 +30,8 @@ impl Engine {
             self.write_pages()?;
         }
         match action {
-            Action::Request(request) => return self.send_request(now, request),
+            Action::Request(request) => return self.send_request(request),
+            Action::SendEdits { requests } => return self.send_edits(now, requests),
             Action::OpenStream { cursor } => self.command(Command::OpenStream(HttpRequest::stream(cursor.as_deref()))),
             Action::CloseStream => self.command(Command::CloseStream),
             Action::Finish(reason) => self.command(Command::End(reason)),
@@ -48,7 +58,7 @@ impl Engine {
                 self.write(|c| answers::record_outcomes(c, &outcomes, now.wall))?;
             }
             Action::ShowPhase { phase, blocked_by, reason, retry_at } => {
-                let retry_at = retry_at.map(|at| wall_time(now, at));
+                let retry_at = retry_at.map(|at| now.wall.plus_millis(at - now.steady));
                 self.log_phase(phase, reason.as_deref(), None)?;
                 let saved =
                     self.write(|c| sync_state::set_phase(c, phase, blocked_by, reason.as_deref(), retry_at, now.wall));

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::disk::{block_cause, ignore_disk_full};
 use super::messages::{Command, DriverEvent, Moment, StepOutput};
-use super::state::Engine;
+use super::state::{Asked, Engine, PendingRequest};
 use crate::store::edits::{edit_ids, next_tasks};
 use crate::store::{StoreError, connection, control, disk_reserve, marks, reconcile, stream_finding, sync_state};
-use crate::sync::core::{Action, Control, EndReason, Event, LinkInput, Millis, PushInput, Request, Start, StreamEvent};
+use crate::sync::core::{Control, EndReason, Event, Failure, LinkInput, Millis, PushInput, Start, StreamEvent};
 use crate::sync::wire;
 
 /// The time between the first sign of an altered schema and its restore.
@@ -39,8 +39,7 @@ impl Engine {
         }
         ignore_disk_full(self.retry_busy(edit_ids::repair))?;
         ignore_disk_full(self.write_due_next_tasks())?;
-        let known_refusal = self.retry_busy(|c| sync_state::key_refusal(c))?;
-        self.phase_log.set_known_refusal(known_refusal);
+        self.phase_log.known_refusal = self.retry_busy(|c| sync_state::key_refusal(c))?;
         if let Some((cause, reason)) = disk_failure {
             let output = self.run(now, [Event::Link(LinkInput::WriteFailed { reason, cause })])?;
             connection::set_autocheckpoint(&self.connection, &self.db, true)?;
@@ -91,17 +90,19 @@ impl Engine {
             }
             DriverEvent::Response { ticket, response } => match self.pending.remove(&ticket) {
                 // A new contact sends its own requests.
-                Some(pending) if pending.is_stale && pending.request.is_of_contact() => {
+                Some(PendingRequest { asked: Asked::Other(request), is_stale: true }) if request.is_of_contact() => {
                     return Ok(StepOutput::default());
                 }
                 Some(pending) => self.response_event(pending, response)?,
                 None => return Ok(StepOutput::default()),
             },
             DriverEvent::StreamOpened => stream(StreamEvent::Opened),
-            DriverEvent::StreamRefused(response) => stream(StreamEvent::Refused(wire::refusal(&response))),
+            DriverEvent::StreamRefused(response) => {
+                stream(StreamEvent::Ended(Failure::Refused(wire::refusal(&response))))
+            }
             DriverEvent::StreamBatch(batch) => stream(StreamEvent::Batch(batch)),
             DriverEvent::StreamActive => stream(StreamEvent::Active),
-            DriverEvent::StreamEnded { reason } => stream(StreamEvent::Ended { reason }),
+            DriverEvent::StreamEnded { reason } => stream(StreamEvent::Ended(Failure::NoAnswer(reason))),
             DriverEvent::KeyChanged => {
                 self.phase_log.key_changed();
                 Event::Link(LinkInput::Control(Control::KeyChanged))
@@ -179,9 +180,8 @@ impl Engine {
         let mut events = VecDeque::from(events);
         let mut is_log_full = false;
         while let Some(event) = events.pop_front() {
-            let mut actions = VecDeque::from(self.core.handle(now.steady, event));
-            while let Some(action) = actions.pop_front() {
-                match self.carry_out_next(now, action, &mut actions) {
+            for action in self.core.handle(now.steady, event) {
+                match self.carry_out(now, action) {
                     Ok(more) => events.extend(more),
                     Err(error)
                         if error.is_write_failure()
@@ -208,22 +208,5 @@ impl Engine {
             tracing::warn!(%error, "the WAL could not be truncated");
         }
         Ok(std::mem::take(&mut self.output))
-    }
-
-    /// Carries an action out. Consecutive requests with edits are frozen in one transaction.
-    fn carry_out_next(
-        &mut self,
-        now: Moment,
-        action: Action,
-        following: &mut VecDeque<Action>,
-    ) -> Result<Vec<Event>, StoreError> {
-        let Action::Request(Request::SendEdits { groups }) = action else { return self.carry_out(now, action) };
-        let mut requests = vec![groups];
-        while let Some(Action::Request(Request::SendEdits { groups })) =
-            following.pop_front_if(|next| next.sends_edits())
-        {
-            requests.push(groups);
-        }
-        self.send_edits(now, requests)
     }
 }

@@ -14,16 +14,11 @@ pub(super) struct PhaseLog {
     is_polling: bool,
     /// Reasons of key refusals logged so far. None: the key works.
     refusals: Option<BTreeSet<String>>,
-    /// The refusal that an earlier process has written to `sync_log`.
-    known_refusal: Option<String>,
+    /// The refusal that an earlier process has written to `sync_log`. None: the key worked at the last use.
+    pub(super) known_refusal: Option<String>,
 }
 
 impl PhaseLog {
-    /// Sets the refusal already in `sync_log`. None: the key worked at the last use.
-    pub(super) fn set_known_refusal(&mut self, refusal: Option<String>) {
-        self.known_refusal = refusal;
-    }
-
     /// Logs refusals of another key again, even with the same reason.
     pub(super) fn key_changed(&mut self) {
         self.known_refusal = None;

@@ -1,11 +1,10 @@
 //! Turns HTTP responses into events of the core. Must not decide what follows.
 
-use super::state::{Engine, PendingRequest};
+use super::state::{Asked, Engine, PendingRequest};
 use crate::store::StoreError;
 use crate::store::edits::{answers, push};
 use crate::sync::core::{
-    EditResponse, Event, ExistingRecord, Failure, Greeting, LinkInput, PushInput, ReconcileAnswer, ReconcileInput,
-    Request, SendOutcome,
+    EditAnswers, Event, Failure, Greeting, LinkInput, PushInput, ReconcileAnswer, ReconcileInput, Request,
 };
 use crate::sync::wire::{self, HttpResponse};
 
@@ -19,8 +18,18 @@ impl Engine {
         pending: PendingRequest,
         response: Result<HttpResponse, String>,
     ) -> Result<Event, StoreError> {
-        let PendingRequest { request, outbox_request, is_stale } = pending;
+        let PendingRequest { asked, is_stale } = pending;
         let response = response.map_err(Failure::NoAnswer);
+        let request = match asked {
+            Asked::Other(request) => request,
+            Asked::Edits(sent, request) => {
+                // A request without a response may be at fault, even a stale one.
+                let is_stale = is_stale && response.is_ok();
+                let answer = current(response, is_stale).and_then(|response| edit_answers(&response, &request));
+                let carried = request.edits.into_iter().map(|(edit, _)| edit).collect();
+                return Ok(Event::Push(PushInput::Completed { sent, carried, answer, is_stale }));
+            }
+        };
         Ok(match request {
             Request::Identity => {
                 let answer = response.and_then(|response| wire::identity(&response));
@@ -46,58 +55,31 @@ impl Engine {
                 let answer = response.and_then(|response| wire::identity(&response));
                 Event::Reconcile(ReconcileInput::Answered { epoch, answer: ReconcileAnswer::Scopes(answer) })
             }
-            Request::SendEdits { groups } => {
-                let edits = outbox_request.as_ref().map_or(&[][..], |request| &request.edits);
-                let outcome = send_outcome(response, outbox_request.as_ref(), edits, is_stale);
-                let carried = edits.iter().map(|(edit, _)| *edit).collect();
-                Event::Push(PushInput::Completed { sent: groups.concat(), carried, outcome })
-            }
             Request::FetchRecord { edit } => {
-                let response = match response {
-                    Ok(_) if is_stale => Err(Failure::NoAnswer(STALE.to_owned())),
-                    response => response,
+                let found = current(response, is_stale).and_then(|response| wire::record(&response));
+                let existing = match found {
+                    Ok(Some(record)) => Ok(self.retry_busy(|c| answers::matching_rev(c, edit, &record))?),
+                    found => found.map(|_| None),
                 };
-                let existing = self.existing_record(edit, response)?;
                 Event::Push(PushInput::Fetched { edit, existing })
             }
         })
     }
-
-    /// How the fetched record compares with the create under the same id.
-    fn existing_record(
-        &mut self,
-        edit: i64,
-        response: Result<HttpResponse, Failure>,
-    ) -> Result<ExistingRecord, StoreError> {
-        Ok(match response.and_then(|response| wire::record(&response)) {
-            Ok(Some(record)) => match self.retry_busy(|c| answers::matching_rev(c, edit, &record))? {
-                Some(rev) => ExistingRecord::SameValues { rev },
-                None => ExistingRecord::Different,
-            },
-            Ok(None) => ExistingRecord::Different,
-            Err(failure) => ExistingRecord::Unknown(failure),
-        })
-    }
 }
 
-/// The outcome of a request with edits. `edits`: edit ids with their record ids.
-fn send_outcome(
-    response: Result<HttpResponse, Failure>,
-    request: Option<&push::Request>,
-    edits: &[(i64, String)],
-    is_stale: bool,
-) -> SendOutcome {
-    let response = match response {
-        Err(failure) => return SendOutcome::NoAnswer { reason: failure.to_string() },
-        Ok(_) if is_stale => return SendOutcome::Stale { reason: STALE.to_owned() },
-        Ok(response) => response,
+/// The response to a request about edits, unless it is of an earlier connection epoch.
+fn current(response: Result<HttpResponse, Failure>, is_stale: bool) -> Result<HttpResponse, Failure> {
+    response.and_then(|response| if is_stale { Err(Failure::NoAnswer(STALE.to_owned())) } else { Ok(response) })
+}
+
+/// The answers to the edits of a request.
+fn edit_answers(response: &HttpResponse, request: &push::Request) -> Result<EditAnswers, Failure> {
+    if request.bulk {
+        return wire::bulk_answers(response, &request.edits);
+    }
+    let answer = match wire::edit_answer(response) {
+        Err(Failure::Refused(refusal)) if !matches!(refusal.status, 401 | 403) => Err(refusal),
+        answer => Ok(answer?),
     };
-    if request.is_some_and(|request| request.bulk) {
-        return wire::bulk_outcome(&response, edits);
-    }
-    match wire::edit_response(&response) {
-        Ok(EditResponse::Refused(refusal)) if matches!(refusal.status, 401 | 403) => SendOutcome::Refused(refusal),
-        Ok(answer) => SendOutcome::Answered(edits.iter().map(|(edit, _)| (*edit, answer.clone())).collect()),
-        Err(reason) => SendOutcome::NoAnswer { reason },
-    }
+    Ok(request.edits.iter().map(|(edit, _)| (*edit, answer.clone())).collect())
 }

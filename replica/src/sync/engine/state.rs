@@ -22,11 +22,18 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 /// A request that awaits a response.
 #[derive(Debug)]
 pub(super) struct PendingRequest {
-    pub(super) request: Request,
-    /// The frozen request from the outbox, for [`Request::SendEdits`].
-    pub(super) outbox_request: Option<push::Request>,
+    pub(super) asked: Asked,
     /// The request belongs to an earlier connection epoch: the response may be of a history discarded since.
     pub(super) is_stale: bool,
+}
+
+/// What a request asks.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// Takes edits: those that the core wanted to send, and the frozen request from the outbox.
+    Edits(Vec<i64>, push::Request),
+    /// Anything else.
+    Other(Request),
 }
 
 /// One sync of one database.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use hearth_contract::paths;
 use hearth_contract::problem::ProblemType;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, IF_RANGE, RANGE};
 use reqwest::{Method, Response, StatusCode};
@@ -24,11 +25,6 @@ fn etag(hash: &str) -> String {
     format!("\"{hash}\"")
 }
 
-/// The path of a file in the API.
-fn path(hash: &str) -> String {
-    hearth_contract::paths::file(hash)
-}
-
 /// Sends a file, unless the server has it already.
 pub(in crate::sync) async fn upload(client: &Client, db: &Path, hash: &str) -> TransferEnd {
     let Some(place) = bytes::path(db, hash) else { return TransferEnd::NoAnswer(format!("{hash} is no hash")) };
@@ -38,7 +34,7 @@ pub(in crate::sync) async fn upload(client: &Client, db: &Path, hash: &str) -> T
         Err(error) => return TransferEnd::NoAnswer(format!("{}: {error}", place.display())),
     };
     // Most photos come from one device. A second device saves the bytes.
-    if let Ok(head) = client.begin_file(Method::HEAD, &path(hash), HeaderMap::new(), None).await
+    if let Ok(head) = client.begin_file(Method::HEAD, &paths::file(hash), HeaderMap::new(), None).await
         && head.status() == StatusCode::OK
         && has_tag(&head, hash)
     {
@@ -47,7 +43,7 @@ pub(in crate::sync) async fn upload(client: &Client, db: &Path, hash: &str) -> T
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_LENGTH, length.into());
     headers.insert(CONTENT_TYPE, reqwest::header::HeaderValue::from_static("application/octet-stream"));
-    let response = match client.begin_file(Method::PUT, &path(hash), headers, Some(file)).await {
+    let response = match client.begin_file(Method::PUT, &paths::file(hash), headers, Some(file)).await {
         Ok(response) => response,
         Err(why) => return TransferEnd::NoAnswer(why),
     };
@@ -83,7 +79,7 @@ async fn examine_sent(place: PathBuf, hash: String) -> TransferEnd {
 
 /// The most bytes of a file, as the server names them. None: the server does not say.
 pub(super) async fn file_bytes_max(client: &Client) -> Option<u64> {
-    let answer = client.send(&HttpRequest::meta()).await.ok().filter(|answer| answer.status == 200)?;
+    let answer = client.send(&HttpRequest::get(paths::META)).await.ok().filter(|answer| answer.status == 200)?;
     let body: Value = serde_json::from_slice(&answer.body).ok()?;
     body.pointer("/data/limits/file_max_bytes").and_then(Value::as_u64)
 }
@@ -110,7 +106,7 @@ pub(super) async fn download(client: &Client, db: &Path, hash: &str) -> Result<T
         let headers_of_rest = [(RANGE, format!("bytes={begun}-")), (IF_RANGE, etag(hash))];
         headers.extend(headers_of_rest.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))));
     }
-    let response = match client.begin_file(Method::GET, &path(hash), headers, None).await {
+    let response = match client.begin_file(Method::GET, &paths::file(hash), headers, None).await {
         Ok(response) => response,
         Err(why) => return Ok(TransferEnd::NoAnswer(why)),
     };

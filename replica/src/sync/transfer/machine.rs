@@ -17,7 +17,7 @@ const KEY_PAUSE: Millis = 60_000;
 
 /// The direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(in crate::sync) enum Direction {
     /// To the server.
     Up,
     /// From the server.

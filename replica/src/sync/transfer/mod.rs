@@ -9,6 +9,6 @@ mod machine;
 mod worker;
 
 pub(super) use carry::upload;
-pub(super) use machine::TransferEnd;
+pub(super) use machine::{Direction, TransferEnd};
 pub use worker::fetch_files;
-pub(super) use worker::{Store, TransferTask, send_files};
+pub(super) use worker::{Store, TransferTask, carry_all};

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use secrecy::SecretString;
-use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -33,7 +33,7 @@ const FAULT_PAUSE: Duration = Duration::from_secs(10);
 /// The transfer beside a sync. Ends when dropped.
 #[derive(Debug)]
 pub(in crate::sync) struct TransferTask {
-    task: JoinHandle<()>,
+    _task: JoinSet<()>,
     /// The client while there is contact, and the number of its key.
     client: watch::Sender<Option<(Client, u64)>>,
     is_connected: bool,
@@ -44,13 +44,14 @@ pub(in crate::sync) struct TransferTask {
 impl TransferTask {
     /// Begins, without contact. `changed` is notified of each change of the database. `is_single_run`: the sync ends when it has
     /// reached its goal, and sends as few requests as it can.
-    pub(in crate::sync) fn start(store: Store, is_single_run: bool, changed: Arc<Notify>) -> TransferTask {
+    pub(in crate::sync) fn start(store: Store, is_single_run: bool, changed: watch::Receiver<()>) -> TransferTask {
         let (sender, receiver) = watch::channel(None);
         let start = Instant::now();
         let transfer = Transfer::new(Uuid::new_v4().as_u128() as u64);
         let worker = Worker { store, is_single_run, transfer, known_key: None, changed, start, upkeep_at: start };
-        let task = tokio::spawn(worker.run(receiver));
-        TransferTask { task, client: sender, is_connected: false, keys: 1 }
+        let mut task = JoinSet::new();
+        task.spawn(worker.run(receiver));
+        TransferTask { _task: task, client: sender, is_connected: false, keys: 1 }
     }
 
     /// Tells whether there is contact. Without contact, and with another key, a transfer is cut; it goes on later.
@@ -71,12 +72,6 @@ impl TransferTask {
         if self.is_connected {
             self.client.send_replace(Some((client.clone(), self.keys)));
         }
-    }
-}
-
-impl Drop for TransferTask {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 
@@ -187,7 +182,7 @@ struct Worker {
     transfer: Transfer,
     /// The number of the key that [`Store::take_key`] has seen.
     known_key: Option<u64>,
-    changed: Arc<Notify>,
+    changed: watch::Receiver<()>,
     start: Instant,
     upkeep_at: Instant,
 }
@@ -243,33 +238,14 @@ impl Worker {
                 let verdict = self.transfer.ended(since(self.start), direction, hash, end);
                 return self.store.record(direction, hash.to_owned(), verdict).await;
             }
-            Next::WaitUntil(at) => self.upkeep_at.min(self.start + Duration::from_millis(at.max(0).unsigned_abs())),
+            Next::WaitUntil(at) => self.upkeep_at.min(moment(self.start, at)),
             Next::Idle => self.upkeep_at,
         };
         tokio::select! {
-            () = self.changed.notified() => {}
+            Ok(()) = self.changed.changed() => {}
             () = tokio::time::sleep_until(wake_at) => {}
         }
         Ok(())
-    }
-}
-
-/// Sends all files that wait, in a program that does not sync. The caller bounds the time. Err: the database failed.
-pub(in crate::sync) async fn send_files(store: &Store, client: &Client) -> Result<(), StoreError> {
-    let (start, mut transfer) = (Instant::now(), Transfer::new(Uuid::new_v4().as_u128() as u64));
-    loop {
-        let (up, _) = store.due().await?;
-        match transfer.next(since(start), &up, &[]) {
-            Next::Idle => return Ok(()),
-            Next::WaitUntil(at) => {
-                tokio::time::sleep_until(start + Duration::from_millis(at.max(0).unsigned_abs())).await;
-            }
-            Next::Carry(direction, hash) => {
-                let end = store.carry(client, direction, hash).await?;
-                let verdict = transfer.ended(since(start), direction, hash, end);
-                store.record(direction, hash.to_owned(), verdict).await?;
-            }
-        }
     }
 }
 
@@ -277,25 +253,36 @@ fn since(start: Instant) -> Millis {
     Millis::try_from(start.elapsed().as_millis()).unwrap_or(Millis::MAX)
 }
 
+fn moment(start: Instant, at: Millis) -> Instant {
+    start + Duration::from_millis(at.max(0).unsigned_abs())
+}
+
 /// Fetches all files that are asked for, in a program that does not sync. The caller holds the right to sync, so no other
 /// process fetches them too. Err: no contact, another key is needed, or the database failed.
 pub async fn fetch_files(db: &Path, server: &str, key: &SecretString, _right: &SyncLock) -> Result<(), SyncError> {
     let client = Client::new(server, key)?;
     let store = Store::new(db);
+    carry_all(&store, &client, Direction::Down).await
+}
+
+/// Carries all files that wait in one direction, in a program that does not sync. Uploads are tried until they arrive, so the
+/// caller bounds the time. Err: the database failed; for a download also no contact, or another key is needed.
+pub(in crate::sync) async fn carry_all(store: &Store, client: &Client, direction: Direction) -> Result<(), SyncError> {
     let (start, mut transfer) = (Instant::now(), Transfer::new(Uuid::new_v4().as_u128() as u64));
+    let is_download = direction == Direction::Down;
     loop {
-        let (_, down) = store.due().await?;
-        match transfer.next(since(start), &[], &down) {
+        let (up, down) = store.due().await?;
+        let next =
+            if is_download { transfer.next(since(start), &[], &down) } else { transfer.next(since(start), &up, &[]) };
+        match next {
             Next::Idle => return Ok(()),
-            Next::WaitUntil(at) => {
-                tokio::time::sleep_until(start + Duration::from_millis(at.max(0).unsigned_abs())).await;
-            }
+            Next::WaitUntil(at) => tokio::time::sleep_until(moment(start, at)).await,
             Next::Carry(direction, hash) => {
-                let end = store.carry(&client, direction, hash).await?;
+                let end = store.carry(client, direction, hash).await?;
                 let verdict = transfer.ended(since(start), direction, hash, end.clone());
                 match end {
-                    TransferEnd::NoAnswer(why) => return Err(client.unreachable(why).into()),
-                    TransferEnd::Refused(refusal) if verdict == Verdict::Later => {
+                    TransferEnd::NoAnswer(why) if is_download => return Err(client.unreachable(why).into()),
+                    TransferEnd::Refused(refusal) if is_download && verdict == Verdict::Later => {
                         return Err(ClientError::Refused(refusal.status, refusal.message).into());
                     }
                     _ => store.record(direction, hash.to_owned(), verdict).await?,

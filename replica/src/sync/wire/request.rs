@@ -3,7 +3,6 @@
 use hearth_contract::headers::{CURRENT_VERSION, IDEMPOTENCY_KEY, LAST_EVENT_ID, SERVICE_API_VERSION};
 use hearth_contract::paths;
 use hearth_contract::record::etag;
-use hearth_contract::schema::Kind;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 use super::message::HttpRequest;
@@ -26,8 +25,15 @@ fn encoded(cursor: &str) -> PercentEncode<'_> {
 }
 
 impl HttpRequest {
-    fn get(path: impl Into<String>) -> HttpRequest {
-        HttpRequest { method: "GET".to_owned(), path: path.into(), headers: Vec::new(), body: None }
+    /// A request. `body`: JSON text.
+    pub(in crate::sync) fn new(method: &str, path: impl Into<String>, body: Option<String>) -> HttpRequest {
+        let headers = body.iter().map(|_| ("content-type", "application/json".to_owned())).collect();
+        HttpRequest { method: method.to_owned(), path: path.into(), headers, body }
+    }
+
+    /// A request without a body.
+    pub(in crate::sync) fn get(path: impl Into<String>) -> HttpRequest {
+        HttpRequest::new("GET", path, None)
     }
 
     /// Fetches the owner, scopes and limits of the key.
@@ -35,24 +41,14 @@ impl HttpRequest {
         HttpRequest::get(paths::ME)
     }
 
-    /// Fetches what the server says of itself: its limits.
-    pub(in crate::sync) fn meta() -> HttpRequest {
-        HttpRequest::get(paths::META)
-    }
-
-    /// Fetches the feed head.
-    pub(in crate::sync) fn feed_head() -> HttpRequest {
-        HttpRequest::events(1, None)
+    /// Fetches the feed head, and checks that the server still knows the cursor, if there is one.
+    pub(in crate::sync) fn feed_head(cursor: Option<&str>) -> HttpRequest {
+        HttpRequest::events(1, cursor)
     }
 
     /// Fetches events after the cursor. None: from the first event.
     pub(in crate::sync) fn poll(cursor: Option<&str>) -> HttpRequest {
         HttpRequest::events(POLL_EVENTS, cursor)
-    }
-
-    /// Checks that the server still knows the cursor.
-    pub(in crate::sync) fn check_cursor(cursor: Option<&str>) -> HttpRequest {
-        HttpRequest::events(1, cursor)
     }
 
     fn events(limit: u32, cursor: Option<&str>) -> HttpRequest {
@@ -72,28 +68,20 @@ impl HttpRequest {
 
     /// Sends edits.
     pub(in crate::sync) fn edits(request: &push::Request) -> HttpRequest {
-        let mut headers = vec![(IDEMPOTENCY_KEY, request.key.clone())];
+        let mut http = HttpRequest::new(&request.verb, &request.path, request.body.clone());
+        http.headers.push((IDEMPOTENCY_KEY, request.key.clone()));
         match request.if_match {
-            Some(guard) => headers.push(("if-match", etag(guard))),
+            Some(guard) => http.headers.push(("if-match", etag(guard))),
             // Only the profile is created by an update. A repetition after the server has forgotten the idempotency key
             // must not overwrite a profile that another person has created (RFC 9110 13.1.2).
             None if request.path == paths::PROPERTY
                 && !hearth_simulated::planted(hearth_simulated::PlantedFault::IfMatchNotSent) =>
             {
-                headers.push(("if-none-match", "*".to_owned()));
+                http.headers.push(("if-none-match", "*".to_owned()));
             }
             None => {}
         }
-        if request.body.is_some() {
-            headers.push(("content-type", "application/json".to_owned()));
-        }
-        let (method, path) = (request.verb.clone(), request.path.clone());
-        HttpRequest { method, path, headers, body: request.body.clone() }
-    }
-
-    /// Fetches a record of a collection.
-    pub(in crate::sync) fn record(kind: Kind, record: &str) -> HttpRequest {
-        HttpRequest::get(format!("{}/{record}", paths::collection(kind)))
+        http
     }
 
     /// Sends a query of a reconcile.

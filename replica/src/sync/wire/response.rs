@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::message::HttpResponse;
 use super::refusal::{edit_failure, failure, is_not_found, operation_refusal};
 use crate::model::{ListedId, ReconcileQuery, ReconcileResponse};
-use crate::sync::core::{BatchEnd, EditResponse, Failure, FeedBatch, FeedHead, Identity, Limits, SendOutcome};
+use crate::sync::core::{BatchEnd, EditAnswers, Failure, FeedBatch, FeedHead, Identity, Limits};
 use crate::sync::excerpt;
 
 /// The owner, scopes and limits of a key, from the response to [`super::HttpRequest::identity`].
@@ -140,16 +140,13 @@ pub(in crate::sync) fn reconcile_response(
     }
 }
 
-/// The answer to a single edit. Err: a sentence why the response makes no sense.
-pub(in crate::sync) fn edit_response(response: &HttpResponse) -> Result<EditResponse, String> {
+/// The answer to a single edit: the position of its write, if the response tells.
+pub(in crate::sync) fn edit_answer(response: &HttpResponse) -> Result<Option<i64>, Failure> {
     if response.status >= 500 && hearth_simulated::planted(hearth_simulated::PlantedFault::ServerErrorIsSuccess) {
-        return Ok(EditResponse::Accepted { rev: None });
+        return Ok(None);
     }
     if !(200..300).contains(&response.status) {
-        return match edit_failure(response) {
-            Failure::Refused(refusal) => Ok(EditResponse::Refused(refusal)),
-            Failure::NoAnswer(reason) => Err(reason),
-        };
+        return Err(edit_failure(response));
     }
     let etag_rev = response.etag.as_deref().and_then(parse_etag);
     match success::<SingleResponse<Option<Map<String, Value>>>>(response) {
@@ -157,17 +154,17 @@ pub(in crate::sync) fn edit_response(response: &HttpResponse) -> Result<EditResp
         // passes the position later.
         Ok(SingleResponse { data, meta }) => {
             let body_rev = || data?.get("rev")?.as_i64();
-            Ok(EditResponse::Accepted { rev: etag_rev.or_else(body_rev).or(meta.as_of) })
+            Ok(etag_rev.or_else(body_rev).or(meta.as_of))
         }
         // The status proves the write, and the ETag tells the position. A complete page of a proxy may have a numeric ETag
         // too, so only a cut body is accepted.
-        Err(_) if response.is_cut && etag_rev.is_some() => Ok(EditResponse::Accepted { rev: etag_rev }),
-        Err(failure) => Err(failure.to_string()),
+        Err(_) if response.is_cut && etag_rev.is_some() => Ok(etag_rev),
+        Err(failure) => Err(failure),
     }
 }
 
-/// The outcome of a bulk call. `edits`: edit ids with their record ids, by which the response names results (contract 7).
-pub(in crate::sync) fn bulk_outcome(response: &HttpResponse, edits: &[(i64, String)]) -> SendOutcome {
+/// The answers to a bulk call. `edits`: edit ids with their record ids, by which the response names results (contract 7).
+pub(in crate::sync) fn bulk_answers(response: &HttpResponse, edits: &[(i64, String)]) -> Result<EditAnswers, Failure> {
     #[derive(Deserialize)]
     struct Operation {
         status: u16,
@@ -181,30 +178,22 @@ pub(in crate::sync) fn bulk_outcome(response: &HttpResponse, edits: &[(i64, Stri
         rev: Option<i64>,
     }
     if !(200..300).contains(&response.status) {
-        return match edit_failure(response) {
-            Failure::Refused(refusal) => SendOutcome::Refused(refusal),
-            Failure::NoAnswer(reason) => SendOutcome::NoAnswer { reason },
-        };
+        return Err(edit_failure(response));
     }
-    let SingleResponse { data: operations, meta } = match success::<SingleResponse<Vec<Operation>>>(response) {
-        Ok(one) => one,
-        Err(failure) => return SendOutcome::NoAnswer { reason: failure.to_string() },
-    };
-    let mut responses = Vec::with_capacity(edits.len());
-    for (index, (edit, record)) in edits.iter().enumerate() {
+    let SingleResponse { data: operations, meta } = success::<SingleResponse<Vec<Operation>>>(response)?;
+    let answer = |(index, (edit, record)): (usize, &(i64, String))| {
         // Results are in the order of the edits, unless edits were settled since.
         let mut candidates = operations.get(index).into_iter().chain(&operations);
         let operation = candidates.find(|operation| operation.id.as_ref() == Some(record));
-        let Some(Operation { status, data, error, .. }) = operation else {
-            return SendOutcome::NoAnswer { reason: format!("the response has no result for the record {record}") };
-        };
+        let Operation { status, data, error, .. } = operation
+            .ok_or_else(|| Failure::NoAnswer(format!("the response has no result for the record {record}")))?;
         let answer = match status {
-            200..300 => EditResponse::Accepted { rev: data.as_ref().and_then(|data| data.rev).or(meta.as_of) },
-            status => EditResponse::Refused(operation_refusal(*status, error.clone())),
+            200..300 => Ok(data.as_ref().and_then(|data| data.rev).or(meta.as_of)),
+            status => Err(operation_refusal(*status, error.clone())),
         };
-        responses.push((*edit, answer));
-    }
-    SendOutcome::Answered(responses)
+        Ok((*edit, answer))
+    };
+    edits.iter().enumerate().map(answer).collect()
 }
 
 /// A record. None: the server has no record with the id.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::model::ReconcileQuery;
-use crate::sync::core::{BatchEnd, EditResponse, ErrorType, Failure, SendOutcome};
+use crate::sync::core::{BatchEnd, ErrorType, Failure};
 
 fn response(status: u16, body: &str) -> HttpResponse {
     HttpResponse { status, body: body.as_bytes().to_vec(), ..HttpResponse::default() }
@@ -19,37 +19,38 @@ fn record_query() -> ReconcileQuery {
 #[test]
 fn write_is_accepted_once_its_position_is_known() {
     let complete = response(200, r#"{"data":{"id":"x","rev":7},"meta":{}}"#);
-    let accepted = |rev| Ok(EditResponse::Accepted { rev: Some(rev) });
-    assert_eq!(edit_response(&complete), accepted(7));
+    let accepted = |rev| Ok(Some(rev));
+    assert_eq!(edit_answer(&complete), accepted(7));
     let delete = response(200, r#"{"data":{"id":"x","deleted":true},"meta":{"as_of":9}}"#);
-    assert_eq!(edit_response(&delete), accepted(9));
+    assert_eq!(edit_answer(&delete), accepted(9));
     // An empty change does not create the profile (contract 10).
-    assert_eq!(edit_response(&response(200, r#"{"data":null,"meta":{"as_of":9}}"#)), accepted(9));
+    assert_eq!(edit_answer(&response(200, r#"{"data":null,"meta":{"as_of":9}}"#)), accepted(9));
     let cut = HttpResponse { etag: Some("\"7\"".into()), is_cut: true, ..response(201, "{\"da") };
-    assert_eq!(edit_response(&cut), accepted(7));
-    assert!(edit_response(&HttpResponse { etag: cut.etag, ..response(200, "<html>") }).is_err());
-    assert!(edit_response(&response(200, "{\"da")).is_err());
+    assert_eq!(edit_answer(&cut), accepted(7));
+    assert!(edit_answer(&HttpResponse { etag: cut.etag, ..response(200, "<html>") }).is_err());
+    assert!(edit_answer(&response(200, "{\"da")).is_err());
 }
 
 #[test]
 fn foreign_page_refuses_nothing() {
     for status in [302, 400, 404, 409, 410, 412, 422, 451] {
         let page = response(status, "<html>Sign in to this network</html>");
-        let reason = edit_response(&page).unwrap_err();
+        let reason = edit_answer(&page).unwrap_err().to_string();
         assert_eq!(reason, format!("the server answered {status}, and not as a Hearth server does"));
-        assert_eq!(bulk_outcome(&page, &[(1, "x".to_owned())]), SendOutcome::NoAnswer { reason });
+        assert_eq!(edit_answer(&page), Err(Failure::NoAnswer(reason.clone())));
+        assert_eq!(bulk_answers(&page, &[(1, "x".to_owned())]), Err(Failure::NoAnswer(reason)));
         assert!(matches!(record(&page), Err(Failure::NoAnswer(_))));
         assert!(matches!(reconcile_response(&record_query(), &page), Err(Failure::NoAnswer(_))));
     }
     // A 502 only asks for patience, also from a proxy.
-    assert!(matches!(edit_response(&response(502, "<html>")), Ok(EditResponse::Refused(_))));
+    assert!(matches!(edit_answer(&response(502, "<html>")), Err(Failure::Refused(_))));
 }
 
 #[test]
 fn only_not_found_means_a_missing_record() {
     let gone = response(404, r#"{"error":{"type":"not_found","message":"There is none."}}"#);
     assert_eq!(record(&gone), Ok(None));
-    assert!(matches!(edit_response(&gone), Ok(EditResponse::Refused(_))));
+    assert!(matches!(edit_answer(&gone), Err(Failure::Refused(_))));
     let no_route = response(404, r#"{"error":{"type":"route_not_found","message":"There is no such route."}}"#);
     assert!(matches!(record(&no_route), Err(Failure::Refused(_))));
     assert!(matches!(reconcile_response(&record_query(), &no_route), Err(Failure::Refused(_))));
@@ -124,7 +125,7 @@ fn foreign_403_refuses_no_key() {
         assert!(matches!(poll_batch(&page), Err(Failure::NoAnswer(_))));
         assert!(matches!(reconcile_response(&record_query(), &page), Err(Failure::NoAnswer(_))));
         // A proxy may object to the text of an edit.
-        let Ok(EditResponse::Refused(refusal)) = edit_response(&page) else { panic!("{status}") };
+        let Err(Failure::Refused(refusal)) = edit_answer(&page) else { panic!("{status}") };
         assert_eq!(refusal.error_type, ErrorType::Foreign);
         assert!(refusal.message.contains("between"), "{refusal:?}");
         let refused = response(status, r#"{"error":{"type":"invalid_api_key","message":"No such key."}}"#);

@@ -140,11 +140,11 @@ impl Link {
             }
             (StreamEvent::Batch(batch), StreamState::Open) => self.stream_batch(turn, batch, others),
             (_, StreamState::Waiting) => {}
-            (StreamEvent::Ended { reason }, _) => self.stream_failed(turn, reason, None, others),
-            (StreamEvent::Refused(refusal), _) if refusal.is_of_the_replica() => self.refused(turn, refusal, others),
-            (StreamEvent::Refused(refusal), _) => {
-                self.stream_failed(turn, refusal.message, refusal.retry_after, others);
-            }
+            (StreamEvent::Ended(Failure::NoAnswer(why)), _) => self.stream_failed(turn, why, None, others),
+            (StreamEvent::Ended(Failure::Refused(refusal)), _) => match refusal.is_of_the_replica() {
+                true => self.refused(turn, refusal, others),
+                false => self.stream_failed(turn, refusal.message, refusal.retry_after, others),
+            },
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use super::super::action::{Action, Request};
 use super::super::backoff::{BACKOFF_FIRST, BACKOFF_MAX, Backoff};
 use super::super::clock::Millis;
 use super::super::goal::Until;
-use super::super::outcome::Expired;
+use super::super::outcome::{Expired, Refusal};
 use super::super::tests::{arrows, identity, present, refusal};
 use super::state::{Following, PollState, State, StreamState};
 use super::*;
@@ -113,11 +113,11 @@ fn ready(head: i64) -> Input {
 }
 
 fn cut() -> Input {
-    stream(StreamEvent::Ended { reason: "cut".into() })
+    stream(StreamEvent::Ended(Failure::NoAnswer("cut".into())))
 }
 
 fn stream_refused(refusal: Refusal) -> Input {
-    stream(StreamEvent::Refused(refusal))
+    stream(StreamEvent::Ended(Failure::Refused(refusal)))
 }
 
 /// The server wants no stream for this time.

@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use super::super::action::Action;
 use super::super::backoff::KEY_RETRY;
 use super::super::clock::Millis;
-use super::super::outcome::{EditResponse, ExistingRecord, Failure, Refusal, SendOutcome};
+use super::super::outcome::{EditAnswers, Failure, Refusal};
 use super::super::turn::{Fact, Turn};
 use super::state::{IdCollision, Push};
 use crate::model::{ReadyEdits, ReasonCode, WriteOutcome};
@@ -28,37 +28,43 @@ const fn delay_code(status: u16) -> Option<ReasonCode> {
 }
 
 impl Push {
-    /// A request has ended. `carried`: the edits in the request.
-    pub(super) fn completed(&mut self, turn: &mut Turn, sent: &[i64], carried: Vec<i64>, outcome: SendOutcome) {
+    /// A request has ended. `carried`: the edits in the request. `is_stale`: a missing answer says nothing about the line.
+    pub(super) fn completed(
+        &mut self,
+        turn: &mut Turn,
+        sent: &[i64],
+        carried: Vec<i64>,
+        answer: Result<EditAnswers, Failure>,
+        is_stale: bool,
+    ) {
         let Some(index) = self.in_flight.iter().position(|ready| ready.edits == sent) else { return };
         let request = ReadyEdits { is_frozen: true, ..self.in_flight.swap_remove(index) };
         let kind = request.kind;
         // Edits that were settled since are not in the request. The rest inherits its failures.
         self.retries.rename(&request.edits, &carried);
         let again = ReadyEdits { edits: carried, ..request };
-        let outcomes = match outcome {
-            SendOutcome::NotSent => Vec::new(),
-            SendOutcome::Answered(responses) => self.edits_answered(turn, responses, &again),
+        let outcomes = match answer {
+            Ok(all) => self.edits_answered(turn, all, &again),
             // Neither the network nor the request has failed, so no pause.
-            SendOutcome::Stale { reason } => self.requeue(again, None, Some(ReasonCode::Unreachable), &reason),
-            SendOutcome::NoAnswer { reason } => {
+            Err(Failure::NoAnswer(why)) if is_stale => self.requeue(again, None, Some(ReasonCode::Unreachable), &why),
+            Err(Failure::NoAnswer(why)) => {
                 self.is_slow_line = true;
-                self.unanswered(turn, again, &reason)
+                self.unanswered(turn, again, &why)
             }
-            SendOutcome::Refused(refusal) => self.request_refused(turn, again, &refusal),
+            Err(Failure::Refused(refusal)) => self.request_refused(turn, again, &refusal),
         };
         self.settle(turn, kind, outcomes);
     }
 
-    fn edits_answered(&mut self, turn: &mut Turn, all: Vec<(i64, EditResponse)>, request: &ReadyEdits) -> Outcomes {
+    fn edits_answered(&mut self, turn: &mut Turn, all: EditAnswers, request: &ReadyEdits) -> Outcomes {
         let mut outcomes = Vec::with_capacity(all.len());
-        for (edit, response) in all {
-            match response {
-                EditResponse::Accepted { rev } => {
+        for (edit, answer) in all {
+            match answer {
+                Ok(rev) => {
                     turn.tell(Fact::FeedWanted { accepted: rev });
                     outcomes.push((edit, WriteOutcome::Sent { rev }));
                 }
-                EditResponse::Refused(refusal) => {
+                Err(refusal) => {
                     let again = ReadyEdits { edits: vec![edit], ..request.clone() };
                     let outcome = self.edit_refused(turn, edit, again, refusal);
                     outcomes.extend(outcome.map(|outcome| (edit, outcome)));
@@ -229,19 +235,19 @@ impl Push {
     }
 
     /// The record under the id of a create is known, or could not be fetched.
-    pub(super) fn fetched(&mut self, turn: &mut Turn, edit: i64, existing: ExistingRecord) {
+    pub(super) fn fetched(&mut self, turn: &mut Turn, edit: i64, existing: Result<Option<i64>, Failure>) {
         let collision = self.id_collisions.pop_front_if(|collision| self.is_fetching && collision.edit == edit);
         let Some(IdCollision { again, refusal, .. }) = collision else { return };
         self.is_fetching = false;
         let kind = again.kind;
         let outcomes = match existing {
-            ExistingRecord::SameValues { rev } => vec![(edit, WriteOutcome::Exists { rev })],
-            ExistingRecord::Different => {
+            Ok(Some(rev)) => vec![(edit, WriteOutcome::Exists { rev })],
+            Ok(None) => {
                 let Refusal { message: reason, problem, .. } = refusal;
                 vec![(edit, WriteOutcome::Conflict { reason, problem, deleted: false })]
             }
-            ExistingRecord::Unknown(Failure::Refused(refusal)) => self.refused_for_now(turn, again, &refusal),
-            ExistingRecord::Unknown(Failure::NoAnswer(reason)) => self.unanswered(turn, again, &reason),
+            Err(Failure::Refused(refusal)) => self.refused_for_now(turn, again, &refusal),
+            Err(Failure::NoAnswer(reason)) => self.unanswered(turn, again, &reason),
         };
         self.settle(turn, kind, outcomes);
     }

@@ -14,20 +14,11 @@ const BULK_BYTES_MAX: usize = 64 << 10;
 /// A bulk call has at least this many edits, all of the same collection. Fewer edits arrive sooner in single requests.
 const BULK_FROM: usize = 5;
 
-/// The choice of the next request.
-pub(super) enum Choice {
-    /// Send these entries of [`Push::ready`], given by index, in one request.
-    Send(Vec<usize>),
-    /// Nothing can be sent now.
-    Wait(Delay),
-    /// No edit is ready.
-    Nothing,
-}
-
 impl Push {
-    /// Chooses the next request. Failed edits go last, and only one request with failed edits is in flight: such a
-    /// request may again wait for the whole timeout.
-    pub(super) fn choose(&self, now: Millis) -> Choice {
+    /// Chooses the edits of the next request, as indexes in [`Push::ready`]. Err: nothing can be sent now; None inside when no
+    /// edit is ready. Failed edits go last, and only one request with failed edits is in flight: such a request may again wait
+    /// for the whole timeout.
+    pub(super) fn choose(&self, now: Millis) -> Result<Vec<usize>, Option<Delay>> {
         let (mut soonest, mut is_limited): (Option<Millis>, bool) = (None, false);
         let mut not_before = |at: Millis| soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
         // When single writes are scarce, a backlog uses bulk calls and leaves the single writes to new edits.
@@ -51,7 +42,7 @@ impl Push {
             let is_bulk = indexes.len() > 1 || (first.is_frozen && first.edits.len() > 1);
             let free_at = if is_bulk { self.bulk.free_at(now) } else { self.writes.free_at(now) };
             if free_at <= now {
-                return Choice::Send(indexes);
+                return Ok(indexes);
             }
             not_before(free_at);
             is_limited = true;
@@ -59,7 +50,7 @@ impl Push {
                 waits_for_bulk = Some(first.kind);
             }
         }
-        soonest.map_or(Choice::Nothing, |until| Choice::Wait(Delay { until, is_limited }))
+        Err(soonest.map(|until| Delay { until, is_limited }))
     }
 
     /// True when a bulk call may contain the edits now.

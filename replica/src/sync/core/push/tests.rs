@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::backoff::Backoff;
 use super::super::clock::Millis;
-use super::super::outcome::{EditResponse, Failure, Refusal};
+use super::super::outcome::{EditAnswers, Failure, Refusal};
 use super::super::tests::{arrows, refusal};
 use super::*;
 use crate::model::WriteOutcome;
@@ -79,46 +79,51 @@ fn alike(edits: std::ops::Range<i64>) -> Input {
 }
 
 /// A request with edits has ended.
-fn completed(edits: &[i64], outcome: SendOutcome) -> Input {
-    Input::Completed { sent: edits.to_vec(), carried: edits.to_vec(), outcome }
+fn completed(edits: &[i64], answer: Result<EditAnswers, Failure>) -> Input {
+    Input::Completed { sent: edits.to_vec(), carried: edits.to_vec(), answer, is_stale: false }
+}
+
+/// The answer belongs to an earlier connection epoch.
+fn stale(edit: i64) -> Input {
+    let answer = Err(Failure::NoAnswer("late".into()));
+    Input::Completed { sent: vec![edit], carried: vec![edit], answer, is_stale: true }
 }
 
 fn accepted(edit: i64) -> Input {
-    completed(&[edit], SendOutcome::Answered(vec![(edit, EditResponse::Accepted { rev: Some(edit) })]))
+    completed(&[edit], Ok(vec![(edit, Ok(Some(edit)))]))
 }
 
 /// The server accepts all edits of a bulk call.
 fn all_accepted(edits: &[i64]) -> Input {
-    let responses = edits.iter().map(|edit| (*edit, EditResponse::Accepted { rev: Some(*edit) })).collect();
-    completed(edits, SendOutcome::Answered(responses))
+    completed(edits, Ok(edits.iter().map(|edit| (*edit, Ok(Some(*edit)))).collect()))
 }
 
 /// The server refuses one edit.
 fn refused(edit: i64, refusal: Refusal) -> Input {
-    completed(&[edit], SendOutcome::Answered(vec![(edit, EditResponse::Refused(refusal))]))
+    completed(&[edit], Ok(vec![(edit, Err(refusal))]))
 }
 
 /// The server refuses the key for an edit.
 fn key_refused(edit: i64, error_type: &str) -> Input {
-    completed(&[edit], SendOutcome::Refused(refusal(403, error_type)))
+    completed(&[edit], Err(Failure::Refused(refusal(403, error_type))))
 }
 
 fn no_answer(edits: &[i64]) -> Input {
-    completed(edits, SendOutcome::NoAnswer { reason: "cut".into() })
+    completed(edits, Err(Failure::NoAnswer("cut".into())))
 }
 
 /// A refusal by a proxy.
-fn page() -> SendOutcome {
-    SendOutcome::Refused(Refusal { message: "something between".into(), ..refusal(403, "") })
+fn page() -> Result<EditAnswers, Failure> {
+    Err(Failure::Refused(Refusal { message: "something between".into(), ..refusal(403, "") }))
 }
 
 /// The edits sent, by request.
 fn calls(actions: &[Action]) -> Vec<Vec<i64>> {
-    let groups = |action: &Action| match action {
-        Action::Request(Request::SendEdits { groups }) => Some(groups.concat()),
-        _ => None,
+    let calls = |action: &Action| match action {
+        Action::SendEdits { requests } => requests.iter().map(|groups| groups.concat()).collect(),
+        _ => Vec::new(),
     };
-    actions.iter().filter_map(groups).collect()
+    actions.iter().flat_map(calls).collect()
 }
 
 /// The edits sent.
@@ -146,7 +151,7 @@ fn state_of(push: &Push, now: Millis) -> &'static str {
         "collided"
     } else if !push.ready.iter().any(has) {
         "unknown"
-    } else if matches!(push.choose(now), Choice::Send(_)) {
+    } else if push.choose(now).is_ok() {
         "ready"
     } else {
         "delayed"
@@ -181,8 +186,8 @@ fn give(push: &mut Push, turn: &mut Turn, input: &str) {
         "record deleted" => refused(1, refusal(404, "not_found")),
         "outdated" => refused(1, refusal(412, "precondition_failed")),
         "id taken" => refused(1, refusal(409, "already_exists")),
-        "not sent" => completed(&[1], SendOutcome::NotSent),
-        "stale" => completed(&[1], SendOutcome::Stale { reason: "late".into() }),
+        "not sent" => completed(&[1], Ok(Vec::new())),
+        "stale" => stale(1),
         "no answer" => no_answer(&[1]),
         "server error" => refused(1, refusal(500, "internal_error")),
         "refused by proxy" => completed(&[1], page()),
@@ -190,9 +195,9 @@ fn give(push: &mut Push, turn: &mut Turn, input: &str) {
         "unavailable" => refused(1, refusal(503, "unavailable")),
         "key refused" => key_refused(1, "plan_required"),
         "scope missing" => key_refused(1, "insufficient_scope"),
-        "same values" => fetched(ExistingRecord::SameValues { rev: 4 }),
-        "other values" => fetched(ExistingRecord::Different),
-        "not fetched" => fetched(ExistingRecord::Unknown(Failure::NoAnswer("cut".into()))),
+        "same values" => fetched(Ok(Some(4))),
+        "other values" => fetched(Ok(None)),
+        "not fetched" => fetched(Err(Failure::NoAnswer("cut".into()))),
         input => panic!("{input}"),
     };
     push.handle(turn, input, true);
@@ -217,8 +222,7 @@ fn two_requests_are_in_flight() {
     assert_eq!(sent(&scene.handle(1, planned(&[1, 2, 3]))), [1, 2]);
     assert!(sent(&scene.handle(1, planned(&[1, 2, 3]))).is_empty(), "no edit twice");
     assert_eq!(sent(&scene.handle(2, refused(1, refusal(422, "validation_failed")))), [3], "others go on");
-    let stale = SendOutcome::Stale { reason: "late".into() };
-    assert_eq!(sent(&scene.handle(3, completed(&[2], stale))), [2], "without a pause");
+    assert_eq!(sent(&scene.handle(3, stale(2))), [2], "without a pause");
 }
 
 #[test]
@@ -230,7 +234,7 @@ fn records_are_fetched_one_at_a_time() {
     assert!(fetched(&scene.handle(1, refused(1, refusal(409, "already_exists")))));
     assert!(!fetched(&scene.handle(1, refused(2, refusal(409, "already_exists")))));
     assert!(sent(&scene.handle(1, planned(&[1, 2]))).is_empty(), "the records are not known yet");
-    assert!(fetched(&scene.handle(2, Input::Fetched { edit: 1, existing: ExistingRecord::Different })));
+    assert!(fetched(&scene.handle(2, Input::Fetched { edit: 1, existing: Ok(None) })));
 }
 
 #[test]

@@ -43,24 +43,18 @@ impl Reconciler {
         (running.failures, running.last_failure, running.key_refusal) = (0, None, None);
         let is_ahead = found.as_of > running.position(feed)
             && !hearth_simulated::planted(hearth_simulated::PlantedFault::ListsAheadOfFeed);
-        if is_ahead {
-            running.wait = Wait::Feed(query, found);
-            return turn.tell(Fact::FeedWanted { accepted: None });
+        running.wait = Wait::Feed(query, found);
+        match is_ahead {
+            true => turn.tell(Fact::FeedWanted { accepted: None }),
+            false => self.caught_up(turn, feed),
         }
-        self.accept(turn, query, found, feed);
     }
 
-    /// The feed has reached the position of an answer.
+    /// The feed has reached the position of an answer: saves the answer, and moves to the next step.
     pub(super) fn caught_up(&mut self, turn: &mut Turn, feed: Feed<'_>) {
         let Some(running) = &mut self.running else { return };
-        if let Wait::Feed(query, found) = std::mem::replace(&mut running.wait, Wait::Until(turn.now)) {
-            self.accept(turn, query, found, feed);
-        }
-    }
-
-    /// Saves an answer that the feed has caught up with, and moves to the next step.
-    fn accept(&mut self, turn: &mut Turn, query: ReconcileQuery, found: ReconcileResponse, feed: Feed<'_>) {
-        let Some(running) = &mut self.running else { return };
+        let wait = std::mem::replace(&mut running.wait, Wait::Until(turn.now));
+        let Wait::Feed(query, found) = wait else { return };
         if let ReconcileQuery::Record { .. } = query {
             running.missing.pop();
             if found.records.is_empty() {

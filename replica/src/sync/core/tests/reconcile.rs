@@ -71,7 +71,7 @@ fn expired_cursor_starts_a_reconcile() {
     // By a stream that was requested after a greeting: that greeting still holds.
     let again = Action::OpenStream { cursor: Some("c40".into()) };
     let mut core = started(Until::Stopped);
-    let actions = core.handle(1, stream(StreamEvent::Refused(gone())));
+    let actions = core.handle(1, stream(StreamEvent::Ended(Failure::Refused(gone()))));
     assert_eq!(actions, starts().chain([again]).collect::<Vec<_>>());
     core.handle(
         1,

@@ -45,7 +45,7 @@ fn refusals_count_when_the_first_edit_is_settled() {
     for first in 1..4 {
         let (sent, carried): (Vec<i64>, Vec<i64>) = ((first..11).collect(), (first + 1..11).collect());
         assert_eq!(calls(&actions), std::slice::from_ref(&sent));
-        actions = scene.handle(1, Input::Completed { sent, carried: carried.clone(), outcome: page() });
+        actions = scene.handle(1, Input::Completed { sent, carried: carried.clone(), answer: page(), is_stale: false });
         assert_eq!(is_split(&actions), first == 3, "{first}: {actions:?}");
         scene.handle(1, plan_of(vec![frozen(&carried)]));
         actions = scene.handle(1, Input::RetryNow);
@@ -60,12 +60,11 @@ fn many_edits_form_bulk_calls() {
     assert_eq!(calls(&actions).iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20]);
     let first: Vec<i64> = (1..51).collect();
     let responses = first.iter().map(|edit| match edit {
-        7 => (7, EditResponse::Refused(refusal(422, "validation_failed"))),
-        9 => (9, EditResponse::Refused(refusal(412, "precondition_failed"))),
-        edit => (*edit, EditResponse::Accepted { rev: Some(100 + edit) }),
+        7 => (7, Err(refusal(422, "validation_failed"))),
+        9 => (9, Err(refusal(412, "precondition_failed"))),
+        edit => (*edit, Ok(Some(100 + edit))),
     });
-    let outcome = SendOutcome::Answered(responses.collect());
-    let actions = scene.handle(2, completed(&first, outcome));
+    let actions = scene.handle(2, completed(&first, Ok(responses.collect())));
     let ends = outcomes(&actions);
     assert_eq!(ends[0], (1, WriteOutcome::Sent { rev: Some(101) }));
     assert!(matches!(ends[6], (7, WriteOutcome::Rejected { .. })));
@@ -116,7 +115,7 @@ fn refused_bulk_call_is_split() {
     let mut scene = sending(&[]);
     scene.handle(1, alike(1..11));
     let all: Vec<i64> = (1..11).collect();
-    let actions = scene.handle(2, completed(&all, SendOutcome::Refused(refusal(422, "validation_failed"))));
+    let actions = scene.handle(2, completed(&all, Err(Failure::Refused(refusal(422, "validation_failed")))));
     assert!(is_split(&actions) && actions.contains(&Action::PlanEdits));
     assert_eq!(calls(&scene.handle(2, alike(1..11))), [[1], [2]]);
     assert_eq!(calls(&scene.handle(3, accepted(1))), [[3]]);
@@ -132,7 +131,7 @@ fn unanswered_bulk_call_keeps_its_edits() {
     assert_eq!(calls(&scene.timer(at)), std::slice::from_ref(&all));
     // 429 delays bulk calls only; single edits continue.
     let limited = Refusal { retry_after: Some(30_000), ..refusal(429, "rate_limited") };
-    scene.handle(at, completed(&all, SendOutcome::Refused(limited)));
+    scene.handle(at, completed(&all, Err(Failure::Refused(limited))));
     let wake = scene.wake_at();
     assert!(wake >= at + 30_000, "{wake}");
     scene.handle(at, Input::EditsChanged);

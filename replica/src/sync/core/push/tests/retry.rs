@@ -142,7 +142,7 @@ fn many_outdated_edits_are_sent_less_often() {
         let moved_on = refusal(412, "precondition_failed");
         let input = match edits[..] {
             [edit] => refused(edit, moved_on),
-            _ => completed(&edits, SendOutcome::Refused(moved_on)),
+            _ => completed(&edits, Err(Failure::Refused(moved_on))),
         };
         under_way.extend(calls(&scene.handle(now, input)));
         under_way.extend(calls(&scene.handle(now, alike(1..9))));
