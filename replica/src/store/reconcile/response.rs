@@ -28,7 +28,7 @@ pub(crate) fn save_responses(
 
 fn save_response(tx: &Transaction<'_>, query: &ReconcileQuery, found: &ReconcileResponse) -> Result<(), StoreError> {
     if let ReconcileQuery::Ids { cursor: None, .. }
-    | ReconcileQuery::AllRecords { cursor: None, .. }
+    | ReconcileQuery::List { since: None, cursor: None, .. }
     | ReconcileQuery::Deletions { cursor: None, .. } = query
     {
         listing::clear(tx)?;
@@ -42,12 +42,12 @@ fn save_response(tx: &Transaction<'_>, query: &ReconcileQuery, found: &Reconcile
         }),
         // A page of ids would list these records so. The newest entry of an id counts. After a server restore the revision of a
         // single record may be lower than the listed one.
-        ReconcileQuery::Record { kind, .. } | ReconcileQuery::AllRecords { kind, .. } => {
+        ReconcileQuery::Record { kind, .. } | ReconcileQuery::List { kind, since: None, .. } => {
             save_records(*kind)?;
             let page = found.records.iter().map(listed).collect::<Result<Vec<_>, _>>()?;
             listing::save_page(tx, *kind, &page)
         }
-        ReconcileQuery::Changes { kind, .. } => save_records(*kind),
+        ReconcileQuery::List { kind, since: Some(_), .. } => save_records(*kind),
         ReconcileQuery::Property if found.records.is_empty() => unset_profile(tx, found.as_of),
         ReconcileQuery::Property => save_records(Kind::Property),
     }
