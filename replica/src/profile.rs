@@ -1,7 +1,7 @@
 //! Profiles: the database, server and key of a home, and the paths of those files. Must not know the content of a
 //! database.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -11,7 +11,7 @@ use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::ConflictPolicy;
-use crate::store::files::{beside, make_private_directory, private_file};
+use crate::store::files::{beside, make_private_directory, write_whole};
 
 /// The name of the profile when none is given.
 pub const DEFAULT: &str = "home";
@@ -157,9 +157,9 @@ impl Profile {
         }
         let config = Config { server: self.server.clone(), conflict_policy: self.conflict_policy };
         let text = toml::to_string(&config).map_err(|e| ProfileError::Malformed(self.config.clone(), e.to_string()))?;
-        write_whole(&self.config, &text).map_err(named)?;
+        write_whole(&self.config, text.as_bytes()).map_err(named)?;
         if let Some(key) = &self.key {
-            write_whole(&self.key_file, &format!("{}\n", key.expose_secret()))
+            write_whole(&self.key_file, format!("{}\n", key.expose_secret()).as_bytes())
                 .map_err(|error| ProfileError::File(self.key_file.clone(), error))?;
         }
         Ok(())
@@ -282,19 +282,6 @@ fn directories() -> Result<ProjectDirs, ProfileError> {
     ProjectDirs::from("", "", "hearth").ok_or(ProfileError::NoHome)
 }
 
-/// Replaces a file atomically: after an interrupted write the old file is still there.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let new = beside(path, ".new");
-    let write = || {
-        let mut file = private_file(&new)?;
-        file.set_len(0)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, path)
-    };
-    write().inspect_err(|_| drop(fs::remove_file(&new)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,15 +311,6 @@ mod tests {
         // Reading an endless device ends.
         let text = key_from_file(Path::new("/dev/zero")).unwrap_err().to_string();
         assert!(text.ends_with("the file is too long for a key"), "{text}");
-    }
-
-    #[test]
-    fn failed_write_leaves_no_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a");
-        fs::create_dir(&path).unwrap();
-        assert!(write_whole(&path, "text").is_err());
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -129,11 +129,10 @@ impl ReconcileStep {
 pub(crate) enum ReconcileQuery {
     /// The home's profile.
     Property,
-    /// A page of changed records.
-    Changes { kind: Kind, since: String, cursor: Option<String> },
-    /// A page of all records, in the order of their creation.
-    AllRecords { kind: Kind, cursor: Option<String> },
-    /// A page of all ids, in the same order.
+    /// A page of the records that changed since a moment. Without a moment: of all records, in the order of their creation. Such
+    /// pages list all ids too.
+    List { kind: Kind, since: Option<String>, cursor: Option<String> },
+    /// A page of all ids, in the order of their creation.
     Ids { kind: Kind, cursor: Option<String> },
     /// A page of deleted ids of all collections.
     Deletions { since_rev: i64, cursor: Option<String> },

@@ -23,6 +23,11 @@ pub(crate) struct StoredImage {
 }
 
 impl StoredImage {
+    /// The server's version. None for a deleted record.
+    pub(crate) fn present(self) -> Option<rows::StoredRecord> {
+        (!self.deleted).then_some(self.stored)
+    }
+
     /// The version that edits are laid over. None for a deleted record of which no values are kept.
     pub(crate) fn version(self) -> Option<rows::StoredRecord> {
         Some(self.stored).filter(|stored| !self.deleted || !stored.fields.is_empty())
@@ -176,7 +181,7 @@ pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), S
         .query_row((kind.as_str(), id), |row| row.get(0))?;
     let shown = match edits {
         true => overlay(tx, kind, id, i64::MAX)?,
-        false => load(tx, kind, id)?.filter(|image| !image.deleted).map(|image| image.stored),
+        false => load(tx, kind, id)?.and_then(StoredImage::present),
     };
     if !edits {
         drop_last_version(tx, kind, id)?;

@@ -2,7 +2,7 @@
 //! change the original.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
@@ -35,17 +35,11 @@ pub(crate) fn write_copy(connection: &Connection, db: &Path, file: &Path) -> Res
     if file.exists() {
         return Err(at(file)(std::io::ErrorKind::AlreadyExists.into()));
     }
-    let mut part = file.as_os_str().to_owned();
     // A random name, because a plain name may belong to a file of a person.
-    part.push(format!(".{}.part", uuid::Uuid::new_v4().simple()));
-    let part = PathBuf::from(part);
+    let part = files::beside(file, &format!(".{}.part", uuid::Uuid::new_v4().simple()));
     // Created before VACUUM INTO, which takes an empty file, so that other users can never read the file.
     files::private_file(&part).map_err(at(&part))?;
-    let summary = fill(connection, &part);
-    if summary.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    let summary = summary?;
+    let summary = fill(connection, &part).inspect_err(|_| drop(fs::remove_file(&part)))?;
     fs::File::open(&part).and_then(|file| file.sync_all()).map_err(at(&part))?;
     // The bytes first: no row of the copy names bytes that the copy lacks.
     file_store::bytes::copy_all(db, file)?;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row, Transaction};
 
 use crate::model::{EditOutcome, FeedBatch, LogLevel, Method, Reconcile};
 use crate::store::edits::{acked, missed_events, next_tasks, recheck, settle};
-use crate::store::reconcile::{self, backfill, lost};
+use crate::store::reconcile::{self, lost};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
 
 /// Characters of an unknown word that `sync_log` repeats, at most.
@@ -272,7 +272,7 @@ impl<'a> Run<'a> {
         let mut compare = None;
         if batch.is_at_present() {
             self.position = self.position.max(batch.head().unwrap_or(0));
-            compare = backfill::cause_to_reconcile(tx, self.position, batch.cursor.as_deref())?;
+            compare = reconcile::cause_to_reconcile(tx, self.position, batch.cursor.as_deref())?;
         }
         // Edits are measured against the new position.
         let shown = if self.start.reconciling { self.start.position } else { self.position };

@@ -1,7 +1,7 @@
 //! The files of a replica: names beside the database, permissions, free space. Must not open the database.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
@@ -96,6 +96,19 @@ pub(crate) fn new_private_file(path: &Path) -> std::io::Result<fs::File> {
     open_private(path, fs::OpenOptions::new().create_new(true))
 }
 
+/// Replaces a file, for this user alone: after an interrupted write the old file is still there, and nobody reads half a file.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let part = beside(path, ".part");
+    let write = || {
+        let mut file = private_file(&part)?;
+        file.set_len(0)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&part, path)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&part)))
+}
+
 fn open_private(path: &Path, options: &mut fs::OpenOptions) -> std::io::Result<fs::File> {
     options.read(true).write(true);
     #[cfg(unix)]
@@ -187,5 +200,14 @@ mod tests {
         assert_eq!(companion(Path::new("/d/replica.db"), "lock"), Path::new("/d/replica.db.lock"));
         let own = crate::profile::Profile::locate("nobody", None, false).unwrap().db;
         assert_eq!(companion(&own, "lock"), own.with_file_name("lock"));
+    }
+
+    #[test]
+    fn failed_write_leaves_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        fs::create_dir(&path).unwrap();
+        assert!(write_whole(&path, b"text").is_err());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }

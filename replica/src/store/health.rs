@@ -58,7 +58,8 @@ pub(crate) fn examine(db: &Path) -> Result<Health, StoreError> {
     Ok(health)
 }
 
-fn find_damage(connection: &Connection) -> Result<Vec<String>, StoreError> {
+/// Faults of pages, indexes and texts, a sentence each. Empty when the file is sound.
+pub(super) fn find_damage(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut broken = page_faults(connection, "integrity_check")?;
     if broken.is_empty() {
         let tables = tables_with_invalid_text(connection)?;
@@ -82,7 +83,7 @@ pub(super) fn page_faults(connection: &Connection, check: &str) -> Result<Vec<St
 
 /// Tables with a text that no version of this program writes: a bit has flipped on the disk, which SQLite does not check, and
 /// code that reads the text fails. A column that a person has added to a typed table is not checked.
-pub(super) fn tables_with_invalid_text(connection: &Connection) -> Result<Vec<String>, StoreError> {
+fn tables_with_invalid_text(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let collections = Kind::ALL.iter().map(|kind| kind.collection());
     let names: Vec<&str> = protected::TABLES.into_iter().chain(collections).collect();
     let tables: Vec<String> = connection

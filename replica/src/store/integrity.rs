@@ -21,18 +21,10 @@ const FAULTS_MAX: usize = 3;
 /// The fault when a reader has met damage, and the time is too short to find the place.
 const REPORTED: &str = "a program has met damage while it read";
 
-/// How closely a database is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// The structure of every page.
-    Pages,
-    /// The pages, and whether every index agrees with its table.
-    PagesAndIndexes,
-}
-
-/// Looks through a database, for a limited time if `limit` is given. True: everything was seen, and is sound. False: the time
-/// was too short. An error when the database is damaged, or cannot be read.
-pub(crate) fn look(db: &Path, depth: Depth, limit: Option<Duration>) -> Result<bool, StoreError> {
+/// Looks through all pages of a database, for a limited time if `limit` is given. `with_indexes`: and whether every index agrees with
+/// its table. True: everything was seen, and is sound. False: the time was too short. An error when the database is damaged, or cannot
+/// be read.
+pub(crate) fn look(db: &Path, with_indexes: bool, limit: Option<Duration>) -> Result<bool, StoreError> {
     if !holds_bytes(db) {
         return Ok(true);
     }
@@ -41,7 +33,7 @@ pub(crate) fn look(db: &Path, depth: Depth, limit: Option<Duration>) -> Result<b
         let end = Instant::now() + limit;
         connection.progress_handler(CLOCK_STEPS, Some(move || Instant::now() > end))?;
     }
-    for check in ["quick_check", "integrity_check"].into_iter().take(if depth == Depth::Pages { 1 } else { 2 }) {
+    for check in ["quick_check", "integrity_check"].into_iter().take(1 + usize::from(with_indexes)) {
         match health::page_faults(&connection, check) {
             Ok(faults) if faults.is_empty() => {}
             Ok(faults) => {
@@ -74,19 +66,15 @@ pub(crate) fn check_before_claim(db: &Path, limit: Duration, now: Timestamp) -> 
         return Ok(());
     }
     let is_reported = is_damage_reported(db);
-    let depth = if is_reported { Depth::PagesAndIndexes } else { Depth::Pages };
-    match look(db, depth, Some(limit)) {
+    match look(db, is_reported, Some(limit)) {
         Ok(false) if is_reported => Err(StoreError::DamagedPages(REPORTED.to_owned())),
         Err(error) if error.is_damaged() => Err(error),
         _ => Ok(()),
     }
 }
 
-/// True when the process that synced last has not ended in order: a crash or a power cut.
+/// True when the process that synced last has not ended in order: a crash or a power cut. The file must hold bytes.
 pub(crate) fn was_crash(db: &Path) -> Result<bool, StoreError> {
-    if !holds_bytes(db) {
-        return Ok(false);
-    }
     let connection: Connection = connection::read_only(db)?;
     let is_replica = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sync')";
     let text = "SELECT daemon_pid IS NOT NULL FROM _sync";

@@ -19,7 +19,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
 
 use super::StoreError;
-use super::files::{beside, companion, holds_bytes, private_file};
+use super::files::{beside, companion, holds_bytes, write_whole};
 
 /// The place of `user_version` in the main file (<https://www.sqlite.org/fileformat2.html>, 1.3), and the end of that number.
 const NUMBER_START: usize = 60;
@@ -183,7 +183,7 @@ pub(super) fn take(db: &Path) -> Result<Option<String>, StoreError> {
 /// Writes the note that [`take`] has returned again, when the database was not replaced.
 pub(super) fn put_back(db: &Path, note: Option<String>) -> Result<(), StoreError> {
     let Some(text) = note else { return Ok(()) };
-    write_note(db, &text).map_err(|error| StoreError::File(note_path(db), error))
+    write_whole(&note_path(db), text.as_bytes()).map_err(|error| StoreError::File(note_path(db), error))
 }
 
 fn note_path(db: &Path) -> PathBuf {
@@ -229,16 +229,7 @@ fn replace(db: &Path, before: Note, number: i32) -> io::Result<()> {
     if let Some(EndState { inode, bytes, changed_at, looked_at }) = before.end {
         let _ = writeln!(text, "{END}{inode} {bytes} {changed_at} {looked_at}");
     }
-    write_note(db, &text)
-}
-
-fn write_note(db: &Path, text: &str) -> io::Result<()> {
-    let part = companion(db, "marks.part");
-    let mut file = private_file(&part)?;
-    file.set_len(0)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(part, note_path(db))
+    write_whole(&note_path(db), text.as_bytes())
 }
 
 /// A handle on a main file. It is never closed: that would release the locks that other connections of this process have on the

@@ -56,12 +56,28 @@ pub(super) fn delete(
         base::forget_record(tx, kind, id)?;
         return rows::delete_row(tx, kind, id);
     }
+    delete_but_version(tx, kind, id, rev, has_edits, &Reason::DeletedThere, now)?;
+    match has_edits {
+        true => Ok(()),
+        // Not by the edits of the database: those that this batch confirms are still there.
+        false => base::drop_last_version(tx, kind, id),
+    }
+}
+
+/// Deletes a record at a revision, and keeps its last version. `reason`: why its edits wait for a person.
+pub(super) fn delete_but_version(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    id: &str,
+    rev: i64,
+    has_edits: bool,
+    reason: &Reason<'_>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     base::mark_deleted(tx, kind, id, rev)?;
     if !has_edits {
-        // Not by the edits of the database: those that this batch confirms are still there.
-        base::drop_last_version(tx, kind, id)?;
         return rows::delete_row(tx, kind, id);
     }
     next_tasks::end::end_deleted(tx, kind, id, rev, now)?;
-    settle::record_is_deleted(tx, kind, id, rev, &Reason::DeletedThere, now)
+    settle::record_is_deleted(tx, kind, id, rev, reason, now)
 }

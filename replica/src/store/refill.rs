@@ -114,7 +114,7 @@ pub(crate) fn record(connection: &Connection, kind: Kind, id: &str) -> Result<Op
 }
 
 fn server_version(connection: &Connection, kind: Kind, id: &str) -> Result<Option<rows::StoredRecord>, StoreError> {
-    Ok(base::load(connection, kind, id)?.filter(|image| !image.deleted).map(|image| image.stored))
+    Ok(base::load(connection, kind, id)?.and_then(base::StoredImage::present))
 }
 
 fn without_nulls(mut fields: Fields) -> Fields {

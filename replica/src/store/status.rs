@@ -109,34 +109,15 @@ impl Status {
 
 /// Loads the status. SQL cannot see processes, but a program can: a killed process is noticed at once.
 pub(crate) fn load_status(connection: &Connection) -> Result<Status, StoreError> {
-    let mut status = load_row(connection)?;
-    let question = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE question IS NOT NULL)";
-    status.asks_about_deletions = connection.prepare_cached(question)?.query_row([], |row| row.get(0))?;
-    status.held_changes = held::load(connection)?;
-    status.units = view::units(connection)?;
-    if status.held_changes.is_some() {
-        // The view names the waiting changes as the reason. Here they stand apart, because a reason means a failed attempt.
-        let reason = "SELECT coalesce((SELECT question FROM _reconcile), reason) FROM _sync";
-        status.reason = connection.prepare_cached(reason)?.query_row([], |row| row.get(0))?;
-    }
-    if status.phase == Phase::Blocked {
-        let cause = "SELECT blocked_by FROM _sync";
-        let stored = connection.prepare_cached(cause)?.query_row([], |row| row.get(0))?;
-        status.blocked_by = if status.asks_about_deletions { Some(BlockCause::Deletions) } else { stored };
-    }
-    // In a container this program may see no other processes. A held sync lock then proves that the process lives.
-    let is_locked = || connection.path().is_some_and(|db| SyncLock::is_held(Path::new(db)));
-    if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) && !is_locked() {
-        status.without_process();
-    }
-    Ok(status)
-}
-
-fn load_row(connection: &Connection) -> Result<Status, StoreError> {
-    Ok(connection.prepare_cached("SELECT * FROM sync_status")?.query_row([], |row| {
+    let (held_changes, units) = (held::load(connection)?, view::units(connection)?);
+    // The view names waiting changes as the reason. Here they stand apart, because a reason means a failed attempt.
+    let text = "SELECT s.*, coalesce(question, y.reason) AS own_reason, question IS NOT NULL AS asks, blocked_by
+                FROM sync_status s JOIN _sync y LEFT JOIN _reconcile";
+    let mut status = connection.prepare_cached(text)?.query_row([], |row| {
+        let (phase, asks_about_deletions) = (row.get("phase")?, row.get("asks")?);
         Ok(Status {
-            phase: row.get("phase")?,
-            reason: row.get("reason")?,
+            phase,
+            reason: row.get("own_reason")?,
             server: row.get("server")?,
             home: row.get("home")?,
             home_id: row.get("home_id")?,
@@ -156,12 +137,22 @@ fn load_row(connection: &Connection) -> Result<Status, StoreError> {
             verified_at: row.get("verified_at")?,
             schema_version: row.get("schema_version")?,
             daemon_pid: row.get("daemon_pid")?,
-            asks_about_deletions: false,
-            held_changes: None,
-            blocked_by: None,
-            units: Units::default(),
+            asks_about_deletions,
+            held_changes,
+            blocked_by: match phase {
+                Phase::Blocked if asks_about_deletions => Some(BlockCause::Deletions),
+                Phase::Blocked => row.get("blocked_by")?,
+                _ => None,
+            },
+            units,
         })
-    })?)
+    })?;
+    // In a container this program may see no other processes. A held sync lock then proves that the process lives.
+    let is_locked = || connection.path().is_some_and(|db| SyncLock::is_held(Path::new(db)));
+    if status.daemon_pid.is_some_and(|pid| !is_alive(pid)) && !is_locked() {
+        status.without_process();
+    }
+    Ok(status)
 }
 
 /// True when a process exists. Where the system has no `/proc`, every process counts as alive.

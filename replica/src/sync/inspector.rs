@@ -12,7 +12,7 @@ use super::core::Until;
 use super::error::SyncError;
 use crate::store::StoreError;
 use crate::store::files::holds_bytes;
-use crate::store::integrity::{self, Depth, LOOK_VALID_FOR};
+use crate::store::integrity::{self, LOOK_VALID_FOR};
 use crate::store::marks::{self, MainFile};
 use crate::store::salvage::rebuild_request::is_rebuild_requested;
 
@@ -39,13 +39,13 @@ pub(super) fn look_at_start(db: &Path, now: Timestamp) -> Result<Option<Timestam
     }
     let look = || -> Result<Option<Timestamp>, StoreError> {
         if integrity::is_damage_reported(db) || integrity::was_crash(db)? {
-            integrity::look(db, Depth::Pages, None)?;
-            if integrity::look(db, Depth::PagesAndIndexes, Some(INDEX_LIMIT))? {
+            integrity::look(db, false, None)?;
+            if integrity::look(db, true, Some(INDEX_LIMIT))? {
                 integrity::clear_reports(db);
             }
             return Ok(Some(now));
         }
-        Ok(integrity::look(db, Depth::Pages, Some(START_LIMIT))?.then_some(now))
+        Ok(integrity::look(db, false, Some(START_LIMIT))?.then_some(now))
     };
     match look() {
         // The start itself reports other failures, or waits until another program has unlocked the database.
@@ -75,9 +75,8 @@ pub(super) async fn inspect(db: PathBuf, until: Until, looked_at: Option<Timesta
         }
         let is_reported = integrity::is_damage_reported(&db);
         if is_reported || Instant::now() >= next_round {
-            let depth = if is_reported { Depth::PagesAndIndexes } else { Depth::Pages };
             let path = db.clone();
-            let looked = tokio::task::spawn_blocking(move || integrity::look(&path, depth, None)).await;
+            let looked = tokio::task::spawn_blocking(move || integrity::look(&path, is_reported, None)).await;
             match looked {
                 Ok(Err(error)) if error.is_damaged() => return SyncError::Store(error),
                 Ok(Ok(_)) => integrity::clear_reports(&db),

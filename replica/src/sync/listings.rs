@@ -48,7 +48,7 @@ async fn fetch_all(
         loop {
             let query = match kind {
                 Kind::Property => ReconcileQuery::Property,
-                kind => ReconcileQuery::AllRecords { kind, cursor: page_cursor },
+                kind => ReconcileQuery::List { kind, since: None, cursor: page_cursor },
             };
             let parse = |response: &HttpResponse| wire::reconcile_response(&query, response);
             let page = reader.fetch(&HttpRequest::reconcile(&query), parse).await?;

@@ -37,7 +37,7 @@ mod tests {
 
     fn page(records: usize) -> (ReconcileQuery, ReconcileResponse) {
         let found = ReconcileResponse { records: vec![Fields::new(); records], ..ReconcileResponse::default() };
-        (ReconcileQuery::AllRecords { kind: Kind::Room, cursor: None }, found)
+        (ReconcileQuery::List { kind: Kind::Room, since: None, cursor: None }, found)
     }
 
     fn may_wait(records: &[usize], next_step: ReconcileStep) -> bool {

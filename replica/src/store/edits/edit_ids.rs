@@ -28,11 +28,7 @@ pub(crate) fn repair(connection: &mut Connection) -> Result<(), StoreError> {
         return Ok(());
     }
     gate::sync_tx(connection, |tx| {
-        tx.execute_batch(
-            "INSERT INTO sqlite_sequence (name, seq)
-                 SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits')",
-        )?;
-        tx.execute(&format!("UPDATE sqlite_sequence SET seq = max(seq, {NEWEST}) WHERE name = 'edits'"), [])?;
+        continue_after(tx, tx.query_row(&format!("SELECT {NEWEST}"), [], |row| row.get(0))?)?;
         let twice: Vec<i64> = tx.prepare(TWICE)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
         twice.iter().try_for_each(|edit| renumber(tx, *edit))?;
         let text = format!(
@@ -41,6 +37,15 @@ pub(crate) fn repair(connection: &mut Connection) -> Result<(), StoreError> {
         );
         log(tx, LogLevel::Warning, &text)
     })
+}
+
+/// Makes the numbers of later edits higher than `number`, and than every number that was counted before.
+pub(crate) fn continue_after(tx: &Transaction<'_>, number: i64) -> Result<(), StoreError> {
+    let insert = "INSERT INTO sqlite_sequence (name, seq)
+        SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits')";
+    tx.execute(insert, [])?;
+    tx.execute("UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'edits'", [number])?;
+    Ok(())
 }
 
 fn renumber(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {

@@ -167,6 +167,6 @@ fn zeros_in_unread_page_are_found() {
     let start = usize::try_from(page - 1).unwrap() * 4096;
     bytes[start..start + 4096].fill(0);
     fs::write(&db, bytes).unwrap();
-    let looked = integrity::look(&db, integrity::Depth::Pages, None);
+    let looked = integrity::look(&db, false, None);
     assert!(looked.unwrap_err().is_damaged());
 }

@@ -35,18 +35,18 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
         // Of two rows with one id, the second is a new record.
         match row.id().and_then(|id| known.remove(&id).map(|known| (id, known))) {
             Some((id, known)) => {
-                let difference = Difference::between(resource, &known, row, &table.missing);
-                if table.is_replaced || !difference.is_nothing() {
+                let (patch, is_set_back) = difference(resource, &known, row, &table.missing);
+                if table.is_replaced || is_set_back || !patch.is_empty() || !table.missing.is_empty() {
                     rows::write_row(tx, kind, &id, &known)?;
                 }
-                result.set_back += usize::from(difference.is_set_back);
-                if !difference.patch.is_empty() {
+                result.set_back += usize::from(is_set_back);
+                if !patch.is_empty() {
                     result.changes.push(FoundChange {
                         kind,
                         record: id,
                         method: Method::Update,
-                        base: of_patch(&known.fields, &difference.patch),
-                        patch: difference.patch,
+                        base: of_patch(&known.fields, &patch),
+                        patch,
                         added: Fields::new(),
                     });
                 }
@@ -82,45 +82,31 @@ fn of_patch(known: &Fields, patch: &Fields) -> Fields {
     patch.keys().map(|name| (name.clone(), known.get(name).cloned().unwrap_or_default())).collect()
 }
 
-/// How a found row differs from the known row.
-struct Difference {
-    /// The changed fields that a person may write, as found.
-    patch: Fields,
-    /// True when a column that only the server sets differs.
-    is_set_back: bool,
-    /// True when a column was missing.
-    is_incomplete: bool,
-}
-
-impl Difference {
-    fn between(resource: &Resource, known: &StoredRecord, row: &FoundRow, missing: &[&str]) -> Difference {
-        let is_compared = |name: &str| !missing.contains(&name);
-        let (mut patch, mut is_set_back) = (Fields::new(), false);
-        for field in resource.fields.iter().filter(|field| is_compared(field.name)) {
-            let found = row.value(resource, field.name);
-            let before = known.fields.get(field.name).unwrap_or(&Value::Null);
-            match is_same(resource.kind, field.name, before, found) {
-                true => {}
-                false if field.is_writable() => drop(patch.insert(field.name.to_owned(), found.clone())),
-                false => is_set_back = true,
-            }
+/// How a found row differs from the known row: the changed fields that a person may write, as found; and true when a column that only
+/// the server sets differs. `missing`: columns that are not compared.
+fn difference(resource: &Resource, known: &StoredRecord, row: &FoundRow, missing: &[&str]) -> (Fields, bool) {
+    let is_compared = |name: &str| !missing.contains(&name);
+    let (mut patch, mut is_set_back) = (Fields::new(), false);
+    for field in resource.fields.iter().filter(|field| is_compared(field.name)) {
+        let found = row.value(resource, field.name);
+        let before = known.fields.get(field.name).unwrap_or(&Value::Null);
+        match is_same(resource.kind, field.name, before, found) {
+            true => {}
+            false if field.is_writable() => drop(patch.insert(field.name.to_owned(), found.clone())),
+            false => is_set_back = true,
         }
-        let of_server = [
-            ("created_at", known.created_at.clone().into()),
-            ("updated_at", known.updated_at.clone().into()),
-            ("updated_by", known.updated_by.clone().into()),
-            ("rev", known.rev.into()),
-            ("extra", known.extra.clone().into()),
-        ];
-        for (name, before) in of_server.into_iter().filter(|(name, _)| is_compared(name)) {
-            is_set_back |= !is_same(resource.kind, name, &before, row.value(resource, name));
-        }
-        Difference { patch, is_set_back, is_incomplete: !missing.is_empty() }
     }
-
-    fn is_nothing(&self) -> bool {
-        self.patch.is_empty() && !self.is_set_back && !self.is_incomplete
+    let of_server = [
+        ("created_at", known.created_at.clone().into()),
+        ("updated_at", known.updated_at.clone().into()),
+        ("updated_by", known.updated_by.clone().into()),
+        ("rev", known.rev.into()),
+        ("extra", known.extra.clone().into()),
+    ];
+    for (name, before) in of_server.into_iter().filter(|(name, _)| is_compared(name)) {
+        is_set_back |= !is_same(resource.kind, name, &before, row.value(resource, name));
     }
+    (patch, is_set_back)
 }
 
 /// The rows of a kind that the replica knows, by id.

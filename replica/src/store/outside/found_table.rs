@@ -13,9 +13,7 @@ use serde_json::Value;
 
 use crate::model::LogLevel;
 use crate::store::rows::sql_to_json;
-use crate::store::schema::table_sql::{
-    add_missing_columns, column_names, columns, create_table, has_own_shape, has_own_text,
-};
+use crate::store::schema::table_sql::{add_missing_columns, column_names, columns, create_table, has_own_text};
 use crate::store::sql_words::quoted;
 use crate::store::{StoreError, log};
 
@@ -60,9 +58,7 @@ impl FoundRow {
 /// Reads a typed table, and gives the table its own shape. A missing table is made, and has no row.
 pub(super) fn take(tx: &Transaction<'_>, resource: &Resource) -> Result<FoundTable, StoreError> {
     let table = resource.kind.collection();
-    if !has_own_shape(tx, resource)? {
-        rename_back(tx, resource)?;
-    }
+    rename_back(tx, resource)?;
     let present = column_names(tx, table)?;
     let missing: Vec<&'static str> = columns(resource).filter(|own| !present.iter().any(|name| name == own)).collect();
     // SQLite can add a column of a field to a table with rows, but no column whose default is the time.
@@ -172,10 +168,9 @@ fn rename_back(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreErr
         }
         let others = present.iter().enumerate().filter(|(_, name)| columns(resource).all(|own| own != **name));
         for (place, other) in others {
-            let has_values = match evidence(tx, resource, own, other)? {
-                Evidence::Equal => true,
-                Evidence::Other => false,
-                Evidence::Nothing => keeps_places && place == index && has_type_of(tx, resource, other, own)?,
+            let has_values = match has_known_values(tx, resource, own, other)? {
+                Some(has_values) => has_values,
+                None => keeps_places && place == index && has_type_of(tx, resource, other, own)?,
             };
             // SQLite refuses the new name when a view or a trigger of another program is broken. The table is replaced then.
             if has_values
@@ -188,30 +183,19 @@ fn rename_back(tx: &Transaction<'_>, resource: &Resource) -> Result<(), StoreErr
     Ok(())
 }
 
-/// What the rows say about a column of another name.
-enum Evidence {
-    /// More than half of the known values are in the column.
-    Equal,
-    /// The column holds other values.
-    Other,
-    /// No value of the missing column is known.
-    Nothing,
-}
-
-impl Evidence {
-    /// From the number of known values, and of those that the column has.
-    fn of((known, equal): (i64, i64)) -> Evidence {
-        match known {
-            0 => Evidence::Nothing,
-            known if equal * 2 > known => Evidence::Equal,
-            _ => Evidence::Other,
-        }
-    }
-}
-
-fn evidence(tx: &Transaction<'_>, resource: &Resource, own: &str, other: &str) -> Result<Evidence, StoreError> {
+/// True when more than half of the known values of a missing column are in the column of another name. None: no value is known.
+fn has_known_values(
+    tx: &Transaction<'_>,
+    resource: &Resource,
+    own: &str,
+    other: &str,
+) -> Result<Option<bool>, StoreError> {
     let (table, kind) = (resource.kind.collection(), resource.kind.as_str());
     let other = quoted(other);
+    let read = |row: &Row<'_>| {
+        let (known, equal): (i64, i64) = (row.get(0)?, row.get(1)?);
+        Ok((known > 0).then_some(equal * 2 > known))
+    };
     let known = match own {
         "id" => {
             let text = format!(
@@ -219,19 +203,19 @@ fn evidence(tx: &Transaction<'_>, resource: &Resource, own: &str, other: &str) -
                                    WHERE NOT s.deleted)
                  FROM _base WHERE kind = ?1 AND NOT deleted"
             );
-            return Ok(Evidence::of(tx.query_row(&text, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?));
+            return Ok(tx.query_row(&text, [kind], read)?);
         }
         "rev" | "created_at" | "updated_at" | "updated_by" | "extra" => format!("s.{own}"),
         field => format!("s.fields ->> '$.{field}'"),
     };
     if !column_names(tx, table)?.iter().any(|name| name == "id") {
-        return Ok(Evidence::Nothing);
+        return Ok(None);
     }
     let text = format!(
         "SELECT count({known}), count(*) FILTER (WHERE {known} = t.{other})
          FROM _base s JOIN {table} t ON t.id = s.record_id WHERE s.kind = ?1 AND NOT s.deleted"
     );
-    Ok(Evidence::of(tx.query_row(&text, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?))
+    Ok(tx.query_row(&text, [kind], read)?)
 }
 
 fn has_type_of(tx: &Transaction<'_>, resource: &Resource, column: &str, own: &str) -> Result<bool, StoreError> {

@@ -32,9 +32,9 @@ pub(super) fn check(tx: &Transaction<'_>, tables: &[&'static Resource]) -> Resul
     for resource in tables {
         give_usable_ids(tx, resource.kind)?;
         for edit in unsent(tx, resource.kind)? {
-            let found = faults(tx, resource, &edit)?;
-            if !found.is_empty() {
-                refuse(tx, resource, edit, &found)?;
+            let (sentences, fields) = faults(tx, resource, &edit)?;
+            if !sentences.is_empty() {
+                refuse(tx, resource, edit, &sentences, &fields)?;
                 refused += 1;
             }
         }
@@ -66,11 +66,11 @@ fn give_usable_ids(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The edits of scripts that were never sent. A create that shows a next task is never sent.
+/// The creates and updates of scripts that were never sent. A create that shows a next task is never sent.
 fn unsent(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Unsent>, StoreError> {
     let mut statement = tx.prepare(
         "SELECT id, record_id, method, patch, base FROM edits
-         WHERE kind = ?1 AND state = ?2 AND origin = ?3 AND idempotency_key IS NULL
+         WHERE kind = ?1 AND state = ?2 AND origin = ?3 AND idempotency_key IS NULL AND method <> 'delete'
              AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL) ORDER BY id",
     )?;
     let mut found = statement.query((kind.as_str(), EditState::Waiting, Origin::Sql))?;
@@ -83,19 +83,14 @@ fn unsent(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Unsent>, StoreError> {
     Ok(edits)
 }
 
-/// A rule that an edit breaks: its sentence, and the fields that it concerns.
-struct Fault {
-    sentence: String,
-    fields: Vec<&'static str>,
-}
-
-/// The rules that an edit breaks, at most one of each field.
-fn faults(tx: &Transaction<'_>, resource: &'static Resource, edit: &Unsent) -> Result<Vec<Fault>, StoreError> {
+/// The sentences of the rules that an edit breaks, at most one of each field, and the fields that they concern.
+fn faults(
+    tx: &Transaction<'_>,
+    resource: &'static Resource,
+    edit: &Unsent,
+) -> Result<(Vec<String>, Vec<&'static str>), StoreError> {
     let is_create = edit.method == Method::Create;
-    if edit.method == Method::Delete {
-        return Ok(Vec::new());
-    }
-    let mut faults = Vec::new();
+    let (mut sentences, mut fields) = (Vec::new(), Vec::new());
     for field in resource.fields.iter().filter(|field| field.is_sendable()) {
         let value = edit.patch.get(field.name);
         // A create without a value has the default, or null.
@@ -105,7 +100,8 @@ fn faults(tx: &Transaction<'_>, resource: &'static Resource, edit: &Unsent) -> R
         }
         let columns = [(field.name, value)];
         if let Some(sentence) = broken(tx, &field_rules(field), &columns)? {
-            faults.push(Fault { sentence, fields: vec![field.name] });
+            sentences.push(sentence);
+            fields.push(field.name);
         }
     }
     let subject = [SUBJECT_TYPE, SUBJECT_ID];
@@ -114,10 +110,11 @@ fn faults(tx: &Transaction<'_>, resource: &'static Resource, edit: &Unsent) -> R
         let after = base::overlay(tx, resource.kind, &edit.record, edit.id.saturating_add(1))?.unwrap_or_default();
         let columns = subject.map(|name| (name, after.fields.get(name)));
         if let Some(sentence) = broken(tx, &subject_rules(resource), &columns)? {
-            faults.push(Fault { sentence, fields: subject.to_vec() });
+            sentences.push(sentence);
+            fields.extend(subject);
         }
     }
-    Ok(faults)
+    Ok((sentences, fields))
 }
 
 /// The sentence of the first rule that values break. The rules name their columns as a trigger does, `NEW.column`.
@@ -140,10 +137,15 @@ fn broken(
 
 /// Makes the refused values of an edit wait for a person. The other fields of an update stay in an edit that is sent, unless
 /// the record has a later edit, which the refused values must not follow.
-fn refuse(tx: &Transaction<'_>, resource: &'static Resource, edit: Unsent, faults: &[Fault]) -> Result<(), StoreError> {
-    let sentences: Vec<String> = faults.iter().map(|fault| fault.sentence.clone()).collect();
-    let reason = unchecked_reason(&sentences);
-    let is_faulty = |name: &str| faults.iter().any(|fault| fault.fields.contains(&name));
+fn refuse(
+    tx: &Transaction<'_>,
+    resource: &'static Resource,
+    edit: Unsent,
+    sentences: &[String],
+    faulty: &[&str],
+) -> Result<(), StoreError> {
+    let reason = unchecked_reason(sentences);
+    let is_faulty = |name: &str| faulty.contains(&name);
     let is_sound = |name: &String| !is_faulty(name) && resource.field(name).is_some_and(Field::is_writable);
     let Unsent { mut id, record, method, mut patch, mut base } = edit;
     if method == Method::Update && patch.keys().any(is_sound) && !has_later_edit(tx, resource.kind, &record, id)? {

@@ -19,8 +19,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         let restored = cause == "restored";
         lost::offer_accepted(tx, restored, now)?;
         if restored {
-            lost::offer_confirmed(tx)?;
-            lost::confirm_deletes(tx, now)?;
+            lost::offer_confirmed(tx, now)?;
         }
         settle::unmark_overwritten(tx)?;
         let position: i64 = tx.query_row(

@@ -43,54 +43,47 @@ pub(super) fn save_page(tx: &Transaction<'_>, kind: Kind, page: &[ListedId]) -> 
     Ok(())
 }
 
-/// True when a collection was listed. A collection without records has one empty page.
-pub(super) fn is_listed(tx: &Transaction<'_>, kind: Kind) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _listed WHERE kind = ?1)";
-    Ok(tx.prepare_cached(text)?.query_row([kind.as_str()], |row| row.get(0))?)
-}
-
-/// The listed ids in ascending order, each with the revision of its newest entry.
-struct ListedIds(Vec<(Uuid, i64)>);
-
-impl ListedIds {
-    fn load(connection: &Connection, kind: Kind) -> Result<ListedIds, StoreError> {
-        let mut statement = connection.prepare_cached("SELECT ids FROM _listed WHERE kind = ?1 ORDER BY page DESC")?;
-        let mut pages = statement.query([kind.as_str()])?;
-        let mut all = Vec::new();
-        while let Some(page) = pages.next()? {
-            let bytes = page.get_ref(0)?.as_blob().unwrap_or_default();
-            // The newest entries come first, and the stable sort leaves the newest entry of each id in front.
-            all.extend(bytes.rchunks_exact(ENTRY_BYTES).filter_map(|entry| {
-                let (id, rev) = entry.split_first_chunk::<16>()?;
-                let rev = i64::from_le_bytes(rev.try_into().ok()?);
-                Some((Uuid::from_bytes(*id), rev))
-            }));
-        }
+/// The listed ids in ascending order, each with the revision of its newest entry. None when the collection was not listed: a
+/// collection without records has one empty page.
+pub(super) fn load(connection: &Connection, kind: Kind) -> Result<Option<Vec<(Uuid, i64)>>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT ids FROM _listed WHERE kind = ?1 ORDER BY page DESC")?;
+    let mut pages = statement.query([kind.as_str()])?;
+    let mut found: Option<Vec<(Uuid, i64)>> = None;
+    while let Some(page) = pages.next()? {
+        let bytes = page.get_ref(0)?.as_blob().unwrap_or_default();
+        // The newest entries come first, and the stable sort leaves the newest entry of each id in front.
+        found.get_or_insert_default().extend(bytes.rchunks_exact(ENTRY_BYTES).filter_map(|entry| {
+            let (id, rev) = entry.split_first_chunk::<16>()?;
+            let rev = i64::from_le_bytes(rev.try_into().ok()?);
+            Some((Uuid::from_bytes(*id), rev))
+        }));
+    }
+    if let Some(all) = &mut found {
         all.sort_by_key(|(id, _)| *id);
         all.dedup_by_key(|(id, _)| *id);
-        Ok(ListedIds(all))
     }
+    Ok(found)
+}
 
-    /// The index of an id; None when the list does not show the id.
-    fn index_of(&self, id: Uuid) -> Option<usize> {
-        self.0.binary_search_by_key(&id, |(listed, _)| *listed).ok()
-    }
+/// The index of an id; None when the list does not show the id.
+fn index_of(listed: &[(Uuid, i64)], id: Uuid) -> Option<usize> {
+    listed.binary_search_by_key(&id, |(listed, _)| *listed).ok()
 }
 
 /// The ids of records that the server lists at a newer revision than the replica knows, at most [`FETCH_MAX`]. A
 /// record that the feed has since shown as deleted is left out.
 pub(crate) fn records_to_fetch(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
-    let listed = ListedIds::load(connection, kind)?;
-    let mut known = vec![None; listed.0.len()];
+    let listed = load(connection, kind)?.unwrap_or_default();
+    let mut known = vec![None; listed.len()];
     let mut statement = connection.prepare_cached("SELECT record_id, rev FROM _base WHERE kind = ?1")?;
     let mut rows = statement.query([kind.as_str()])?;
     while let Some(row) = rows.next()? {
         let Ok(id) = Uuid::try_parse(row.get_ref(0)?.as_str().unwrap_or_default()) else { continue };
-        if let Some(index) = listed.index_of(id) {
+        if let Some(index) = index_of(&listed, id) {
             known[index] = row.get::<_, Option<i64>>(1)?;
         }
     }
-    let newer = listed.0.iter().zip(known).filter(|((_, listed), known)| Some(*listed) > *known);
+    let newer = listed.iter().zip(known).filter(|((_, listed), known)| Some(*listed) > *known);
     Ok(newer.map(|((id, _), _)| id.to_string()).take(FETCH_MAX).collect())
 }
 
@@ -105,34 +98,26 @@ pub(super) struct Vanished {
     pub has_last_edit_delete: bool,
 }
 
-/// Records that the server had at the position `as_of` and does not list.
-pub(super) fn vanished(tx: &Transaction<'_>, kind: Kind, as_of: i64) -> Result<Vec<Vanished>, StoreError> {
-    let listed = ListedIds::load(tx, kind)?;
+/// The ids of known records that a list does not show.
+pub(super) fn unlisted(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    listed: &[(Uuid, i64)],
+) -> Result<BTreeSet<String>, StoreError> {
     let mut unseen = BTreeSet::new();
     let mut statement = tx.prepare_cached(KNOWN)?;
     let mut rows = statement.query([kind.as_str()])?;
     while let Some(row) = rows.next()? {
         let id = row.get_ref(0)?.as_str().unwrap_or_default();
-        if Uuid::try_parse(id).is_ok_and(|id| listed.index_of(id).is_none()) {
+        if Uuid::try_parse(id).is_ok_and(|id| index_of(listed, id).is_none()) {
             unseen.insert(id.to_owned());
         }
     }
-    // Changes after the position of the first page arrive by the feed.
-    gone(tx, kind, unseen.into_iter().map(|id| (id, as_of)))
-}
-
-/// The ids that the server lists as deleted, each with the position of its delete.
-pub(super) fn deleted(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<(String, i64)>, StoreError> {
-    let listed = ListedIds::load(tx, kind)?.0;
-    Ok(listed.into_iter().map(|(id, rev)| (id.to_string(), rev)).collect())
+    Ok(unseen)
 }
 
 /// Those of some ids that have a known record, whose last known change is at the given position or before.
-pub(super) fn gone(
-    tx: &Transaction<'_>,
-    kind: Kind,
-    ids: impl Iterator<Item = (String, i64)>,
-) -> Result<Vec<Vanished>, StoreError> {
+pub(super) fn gone(tx: &Transaction<'_>, kind: Kind, ids: &[(String, i64)]) -> Result<Vec<Vanished>, StoreError> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT count(*) > 0 AND coalesce(max(rev) <= ?3, 1),
              (SELECT method FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC LIMIT 1)
@@ -141,10 +126,10 @@ pub(super) fn gone(
     let mut gone = Vec::new();
     for (id, rev) in ids {
         let (is_gone, last): (bool, Option<Method>) =
-            statement.query_row((kind.as_str(), &id, rev), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            statement.query_row((kind.as_str(), id, rev), |row| Ok((row.get(0)?, row.get(1)?)))?;
         if is_gone {
             let has_last_edit_delete = last == Some(Method::Delete);
-            gone.push(Vanished { id, rev, has_edits: last.is_some(), has_last_edit_delete });
+            gone.push(Vanished { id: id.clone(), rev: *rev, has_edits: last.is_some(), has_last_edit_delete });
         }
     }
     Ok(gone)

@@ -8,10 +8,8 @@
 //!
 //! - [`progress`], [`begin`](mod@begin), [`response`], [`sweep`](mod@sweep), [`finish`](mod@finish): the steps. [`listing`]: the
 //!   ids that the server has.
-//! - [`lost`]: edits that a restored server lost. [`backfill`]: whether a reconcile follows a backfill.
-//!   [`verify`]: a comparison of all records. [`sentences`]: lines for `sync_log`.
+//! - [`lost`]: edits that a restored server lost. [`verify`]: a comparison of all records. [`sentences`]: lines for `sync_log`.
 
-pub(super) mod backfill;
 mod begin;
 mod finish;
 mod listing;
@@ -23,7 +21,7 @@ mod sweep;
 pub(crate) mod verify;
 
 pub(crate) use self::begin::begin;
-pub(super) use self::begin::{begin_anew, begin_at_the_present, begin_with_unknown_history};
+pub(super) use self::begin::{begin_anew, begin_at_the_present, begin_with_unknown_history, cause_to_reconcile};
 pub(crate) use self::finish::finish;
 pub(crate) use self::listing::records_to_fetch;
 pub(crate) use self::progress::{ask_person, compare_everything, load, note_request, set_step};

@@ -1,7 +1,7 @@
 //! How far a reconcile is (`_reconcile`). Must not change records.
 
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 
 use crate::model::{LogLevel, Reconcile, ReconcileScope, ReconcileStep};
 use crate::store::{StoreError, gate, log};
@@ -10,40 +10,26 @@ use crate::store::{StoreError, gate, log};
 pub(crate) fn load(connection: &Connection) -> Result<Option<Reconcile>, StoreError> {
     let text = "SELECT since, step, kind, cursor, as_of, tail_position, accepted, question, only_changes,
                     (SELECT position FROM _sync) FROM _reconcile";
-    let found = connection.prepare_cached(text)?.query_row([], |row| {
-        let step = StepColumns { word: row.get(1)?, kind: row.get(2)?, cursor: row.get(3)?, as_of: row.get(4)? };
-        let scope = match (row.get(8)?, row.get(0)?) {
-            (true, Some(since)) => ReconcileScope::Changed { since, since_rev: row.get(9)? },
-            (_, since) => ReconcileScope::Everything { since },
-        };
-        Ok((step, scope, row.get(5)?, row.get(6)?, row.get(7)?))
-    });
-    let Some((step, scope, tail_position, accepted, question)) = found.optional()? else { return Ok(None) };
-    Ok(Some(Reconcile { scope, tail_position, step: step.parse()?, accepted, question }))
-}
-
-/// A step as its columns hold it.
-struct StepColumns {
-    word: String,
-    kind: Option<String>,
-    cursor: Option<String>,
-    as_of: Option<i64>,
-}
-
-impl StepColumns {
-    fn parse(self) -> Result<ReconcileStep, StoreError> {
-        let StepColumns { word, kind, cursor, as_of } = self;
-        Ok(match (word.as_str(), kind.as_deref().and_then(Kind::parse), as_of) {
-            ("property", ..) => ReconcileStep::Property,
-            ("changes", Some(kind), _) => ReconcileStep::Changes { kind, cursor },
-            ("ids", Some(kind), as_of) => ReconcileStep::Ids { kind, cursor, as_of },
-            ("deletions", ..) => ReconcileStep::Deletions { cursor },
-            ("records", Some(kind), Some(as_of)) => ReconcileStep::Records { kind, as_of },
-            ("sweep", Some(kind), Some(as_of)) => ReconcileStep::Sweep { kind, as_of },
-            ("done", ..) => ReconcileStep::Done,
-            _ => return Err(StoreError::InvalidContent(format!("a reconcile at the step {word}"))),
-        })
-    }
+    let mut statement = connection.prepare_cached(text)?;
+    let mut found = statement.query([])?;
+    let Some(row) = found.next()? else { return Ok(None) };
+    let scope = match (row.get(8)?, row.get(0)?) {
+        (true, Some(since)) => ReconcileScope::Changed { since, since_rev: row.get(9)? },
+        (_, since) => ReconcileScope::Everything { since },
+    };
+    let (word, kind, cursor): (String, Option<String>, _) = (row.get(1)?, row.get(2)?, row.get(3)?);
+    let step = match (word.as_str(), kind.as_deref().and_then(Kind::parse), row.get(4)?) {
+        ("property", ..) => ReconcileStep::Property,
+        ("changes", Some(kind), _) => ReconcileStep::Changes { kind, cursor },
+        ("ids", Some(kind), as_of) => ReconcileStep::Ids { kind, cursor, as_of },
+        ("deletions", ..) => ReconcileStep::Deletions { cursor },
+        ("records", Some(kind), Some(as_of)) => ReconcileStep::Records { kind, as_of },
+        ("sweep", Some(kind), Some(as_of)) => ReconcileStep::Sweep { kind, as_of },
+        ("done", ..) => ReconcileStep::Done,
+        _ => return Err(StoreError::InvalidContent(format!("a reconcile at the step {word}"))),
+    };
+    let (tail_position, accepted, question) = (row.get(5)?, row.get(6)?, row.get(7)?);
+    Ok(Some(Reconcile { scope, tail_position, step, accepted, question }))
 }
 
 /// Writes the next step.

@@ -27,55 +27,30 @@ pub(crate) fn save_responses(
 }
 
 fn save_response(tx: &Transaction<'_>, query: &ReconcileQuery, found: &ReconcileResponse) -> Result<(), StoreError> {
-    match query {
-        ReconcileQuery::Ids { kind, cursor } => {
-            if cursor.is_none() {
-                listing::clear(tx)?;
-            }
-            listing::save_page(tx, *kind, &found.ids)?;
-        }
-        ReconcileQuery::Deletions { cursor, .. } => {
-            if cursor.is_none() {
-                listing::clear(tx)?;
-            }
-            for kind in Kind::COLLECTIONS {
-                let of_kind = found.deletions.iter().filter(|(of, _)| *of == kind).map(|(_, listed)| *listed);
-                listing::save_page(tx, kind, &of_kind.collect::<Vec<_>>())?;
-            }
-        }
-        ReconcileQuery::Record { kind, .. } => {
-            for record in &found.records {
-                save_record(tx, *kind, record)?;
-                // The newest entry of an id counts. After a server restore its revision may be lower than the listed one.
-                listing::save_page(tx, *kind, &[listed(record)?])?;
-            }
-        }
-        ReconcileQuery::Changes { kind, .. } => {
-            for record in &found.records {
-                save_record(tx, *kind, record)?;
-            }
-        }
-        ReconcileQuery::AllRecords { kind, cursor } => {
-            if cursor.is_none() {
-                listing::clear(tx)?;
-            }
-            let mut page = Vec::with_capacity(found.records.len());
-            for record in &found.records {
-                save_record(tx, *kind, record)?;
-                page.push(listed(record)?);
-            }
-            listing::save_page(tx, *kind, &page)?;
-        }
-        ReconcileQuery::Property => {
-            for record in &found.records {
-                save_record(tx, Kind::Property, record)?;
-            }
-            if found.records.is_empty() {
-                unset_profile(tx, found.as_of)?;
-            }
-        }
+    if let ReconcileQuery::Ids { cursor: None, .. }
+    | ReconcileQuery::List { since: None, cursor: None, .. }
+    | ReconcileQuery::Deletions { cursor: None, .. } = query
+    {
+        listing::clear(tx)?;
     }
-    Ok(())
+    let save_records = |kind| found.records.iter().try_for_each(|record| save_record(tx, kind, record));
+    match query {
+        ReconcileQuery::Ids { kind, .. } => listing::save_page(tx, *kind, &found.ids),
+        ReconcileQuery::Deletions { .. } => Kind::COLLECTIONS.into_iter().try_for_each(|kind| {
+            let of_kind = found.deletions.iter().filter(|(of, _)| *of == kind).map(|(_, listed)| *listed);
+            listing::save_page(tx, kind, &of_kind.collect::<Vec<_>>())
+        }),
+        // A page of ids would list these records so. The newest entry of an id counts. After a server restore the revision of a
+        // single record may be lower than the listed one.
+        ReconcileQuery::Record { kind, .. } | ReconcileQuery::List { kind, since: None, .. } => {
+            save_records(*kind)?;
+            let page = found.records.iter().map(listed).collect::<Result<Vec<_>, _>>()?;
+            listing::save_page(tx, *kind, &page)
+        }
+        ReconcileQuery::List { kind, since: Some(_), .. } => save_records(*kind),
+        ReconcileQuery::Property if found.records.is_empty() => unset_profile(tx, found.as_of),
+        ReconcileQuery::Property => save_records(Kind::Property),
+    }
 }
 
 /// Removes a profile that the server does not have. A profile is never deleted, but a restored server may be from

@@ -2,14 +2,14 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 
 use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
+use crate::store::edits::acked;
 use crate::store::edits::reason::Reason;
-use crate::store::edits::{acked, next_tasks, settle};
 use crate::store::reconcile::progress::advance;
 use crate::store::reconcile::{listing, sentences};
-use crate::store::{StoreError, base, gate, log, mirror, rows};
+use crate::store::{StoreError, base, gate, log, mirror};
 
 /// The mass-delete guard: a person must agree before more than this many records of a collection are deleted, when they
 /// are also more than [`MASS_DELETE_SHARE`] of the collection.
@@ -21,6 +21,9 @@ const MASS_DELETE_SHARE: i64 = 5;
 /// The mass-delete guard for a list of deletions, which proves each of them: a person must agree before more than this many
 /// records of a collection are deleted, when they are also more than half of the collection.
 const MASS_LISTED_MIN: i64 = 500;
+
+/// One in two.
+const MASS_LISTED_SHARE: i64 = 2;
 
 /// Deletes the records that the server's list did not show, or that its list of deletions has shown. Asks a person first when
 /// too many would go. Without a list, every record would seem to be deleted; the reconcile then goes back to listing.
@@ -38,19 +41,20 @@ pub(crate) fn sweep(
             [kind.as_str()],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
         )?;
-        if !listing::is_listed(tx, kind)? {
+        let Some(listed) = listing::load(tx, kind)? else {
             let list = match only_changes {
                 true => ReconcileStep::Deletions { cursor: None },
                 false => ReconcileStep::Ids { kind, cursor: None, as_of: None },
             };
             advance(tx, &list)?;
             return Ok(SweepOutcome::NotListed);
-        }
-        let deleted = if only_changes { listing::deleted(tx, kind)? } else { Vec::new() };
-        let vanished = match only_changes {
-            true => listing::gone(tx, kind, deleted.iter().cloned())?,
-            false => listing::vanished(tx, kind, as_of)?,
         };
+        let ids: Vec<(String, i64)> = match only_changes {
+            true => listed.into_iter().map(|(id, rev)| (id.to_string(), rev)).collect(),
+            // Changes after the position of the first page arrive by the feed.
+            false => listing::unlisted(tx, kind, &listed)?.into_iter().map(|id| (id, as_of)).collect(),
+        };
+        let vanished = listing::gone(tx, kind, &ids)?;
         // Records that were deleted here as well are no loss.
         let lost: Vec<&str> =
             vanished.iter().filter(|record| !record.has_last_edit_delete).map(|record| record.id.as_str()).collect();
@@ -63,8 +67,9 @@ pub(crate) fn sweep(
         };
         let before = before.unwrap_or(of);
         let accepted = accepted || hearth_simulated::planted(hearth_simulated::PlantedFault::MassDeleteUnguarded);
-        let is_mass = if only_changes { is_mass_listed(gone, before) } else { is_mass_delete(gone, before) };
-        if !accepted && is_mass {
+        let (min, share) =
+            if only_changes { (MASS_LISTED_MIN, MASS_LISTED_SHARE) } else { (MASS_DELETE_MIN, MASS_DELETE_SHARE) };
+        if !accepted && gone > min && gone > before / share {
             return Ok(SweepOutcome::TooMany { gone, of });
         }
         if gone > 0 {
@@ -72,13 +77,19 @@ pub(crate) fn sweep(
         }
         if only_changes {
             // As the feed does with the events of these deletes, also of records that were never known here.
-            for (id, rev) in &deleted {
+            for (id, rev) in &ids {
                 let has_edits = !acked::edits_of_record(tx, kind, id)?.is_empty();
                 mirror::delete(tx, kind, id, *rev, has_edits, now)?;
             }
         } else {
-            for record in &vanished {
-                delete(tx, kind, record, restored, now)?;
+            for listing::Vanished { id, rev, has_edits, .. } in &vanished {
+                // A record of unknown revision was probably lost with the discarded history. If somebody has deleted it instead,
+                // the server refuses its id later.
+                let is_lost = restored && base::newest_rev(tx, kind, id)?.is_none();
+                let reason = if is_lost { Reason::RecordLost } else { Reason::DeletedThere };
+                // The last version stays until the end of the reconcile: edits that a restored server lost may be offered again
+                // then.
+                mirror::delete_but_version(tx, kind, id, *rev, *has_edits, &reason, now)?;
             }
         }
         tx.execute("UPDATE _reconcile SET deleted_count = deleted_count + ?1", [gone])?;
@@ -86,35 +97,4 @@ pub(crate) fn sweep(
         advance(tx, then)?;
         Ok(SweepOutcome::Done)
     })
-}
-
-/// Deletes a record that the list did not show. `restored`: a record of unknown revision was probably lost with the discarded
-/// history. If somebody has deleted it instead, the server refuses its id later.
-fn delete(
-    tx: &Transaction<'_>,
-    kind: Kind,
-    record: &listing::Vanished,
-    restored: bool,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let listing::Vanished { id, rev, has_edits, .. } = record;
-    let is_lost = restored && base::newest_rev(tx, kind, id)?.is_none();
-    base::mark_deleted(tx, kind, id, *rev)?;
-    if *has_edits {
-        next_tasks::end::end_deleted(tx, kind, id, *rev, now)?;
-        let reason = if is_lost { Reason::RecordLost } else { Reason::DeletedThere };
-        return settle::record_is_deleted(tx, kind, id, *rev, &reason, now);
-    }
-    // The last version stays until the end of the reconcile: edits that a restored server lost may be offered again then.
-    rows::delete_row(tx, kind, id)
-}
-
-/// True when so many listed deletions of `of` records need a person's agreement.
-const fn is_mass_listed(gone: i64, of: i64) -> bool {
-    gone > MASS_LISTED_MIN && gone > of / 2
-}
-
-/// True when so many deletions of `of` records need a person's agreement.
-const fn is_mass_delete(gone: i64, of: i64) -> bool {
-    gone > MASS_DELETE_MIN && gone > of / MASS_DELETE_SHARE
 }

@@ -149,7 +149,7 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
             continue;
         }
         found.compared += 1;
-        let known = ours.filter(|ours| !ours.deleted).map(|ours| differing(kind, &ours.stored, &theirs));
+        let known = ours.and_then(base::StoredImage::present).map(|ours| differing(kind, &ours, &theirs));
         let how = match known {
             None => How::Missing,
             Some(fields) if !fields.is_empty() => How::Fields(fields),

@@ -1,14 +1,14 @@
 //! `rebuild`: reads a database anew from the server, because of damage or on request. The damaged file is kept. Local data goes
 //! into a new database: edits, history, log, and objects of people. Must not write to a file while other programs write to it.
 //!
-//! - [`rebuild`]: the steps. [`reread`]: a sound database fetches everything again. [`report`]: the result.
-//!   [`rebuild_request`]: the request of a person, to the process that syncs.
+//! - [`rebuild`]: the steps. [`report`]: the result. [`rebuild_request`]: the request of a person, to the process that syncs.
 //! - [`copies`]: the files that are kept, and work copies. [`header`]: repairs the first bytes of a file.
 //! - [`opened_copy`], [`reader`]: read a damaged file table by table, row by row.
 //! - [`local_data`], [`extract`], [`write_local_data`]: data that the server does not have.
 //! - [`inferred_edits`]: traces of lost edits.
-//! - [`user_objects`], [`user_columns`]: objects and columns that people have added.
+//! - [`user_objects`], [`column_definitions`]: objects and columns that people have added.
 
+mod column_definitions;
 mod copies;
 mod extract;
 mod header;
@@ -19,8 +19,6 @@ mod reader;
 mod rebuild;
 pub(crate) mod rebuild_request;
 mod report;
-mod reread;
-mod user_columns;
 mod user_objects;
 mod write_local_data;
 

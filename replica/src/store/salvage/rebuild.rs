@@ -1,4 +1,4 @@
-//! The steps of a rebuild. A damaged file is copied aside, a new database is made from the copy, and SQLite's backup writes the
+//! The steps of a rebuild. A sound database fetches all records again. A damaged file is copied aside, a new database is made from the copy, and SQLite's backup writes the
 //! new database over the damaged one, so that programs that have it open continue. Must not read tables itself.
 
 use std::io::Write;
@@ -12,12 +12,13 @@ use rusqlite::{Connection, ffi};
 use super::copies::{delete_database, delete_work_copies, keep_copy, next_copy_path, open_for_repair, open_unclosed};
 use super::header::{Header, mend_header};
 use super::report::RebuildReport;
-use super::{extract, reread, write_local_data};
+use super::{extract, write_local_data};
 use crate::model::LogLevel;
 use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::files::{beside, companion, holds_bytes, private_file};
+use crate::store::schema::search;
 use crate::store::sync_log::log;
-use crate::store::{StoreError, gate, health, integrity, marks, open};
+use crate::store::{StoreError, gate, health, integrity, marks, open, reconcile};
 
 /// Prepares a database to be read anew from the server. A sound database keeps its rows until the server's versions replace
 /// them. A damaged database becomes a new one with the local data alone.
@@ -25,7 +26,7 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreE
     delete_work_copies(db);
     integrity::clear_reports(db);
     if is_sound(db)? {
-        return reread::fetch_all_again(db);
+        return fetch_all_again(db);
     }
     let kept = next_copy_path(db, now)?;
     let mut report = with_blank(db, |blank, blank_path| replace_damaged(db, &kept, blank, blank_path))?;
@@ -35,15 +36,26 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreE
 
 /// True when pages and texts of the database are sound. A missing database without a log is sound: a new one is created.
 fn is_sound(db: &Path) -> Result<bool, StoreError> {
-    let examine = || -> Result<bool, StoreError> {
-        let connection = open::read_write(db)?;
-        Ok(health::page_faults(&connection, "integrity_check")?.is_empty()
-            && health::tables_with_invalid_text(&connection)?.is_empty())
-    };
+    let examine = || -> Result<bool, StoreError> { Ok(health::find_damage(&open::read_write(db)?)?.is_empty()) };
     match examine() {
         Err(error) if error.is_damaged() => Ok(false),
         result => result,
     }
+}
+
+/// Begins a reconcile that fetches all records of a sound database again. Rows stay until the server's version replaces them.
+fn fetch_all_again(db: &Path) -> Result<RebuildReport, StoreError> {
+    let mut connection = open::read_write(db)?;
+    let edits: i64 = gate::sync_tx(&mut connection, |tx| {
+        // Before all other writes, because a damaged `search` would make them fail.
+        search::refill(tx)?;
+        // A home without a server is read from nowhere.
+        if !tx.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0))? {
+            reconcile::begin_anew(tx)?;
+        }
+        Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?)
+    })?;
+    Ok(RebuildReport { edits: usize::try_from(edits).unwrap_or_default(), ..RebuildReport::default() })
 }
 
 /// Replaces a damaged database by the blank one, filled with the readable local data. After an error the damaged file and its

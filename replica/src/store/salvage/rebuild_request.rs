@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::report::RebuildReport;
 use crate::store::StoreError;
-use crate::store::files::{companion, private_file};
+use crate::store::files::{companion, private_file, write_whole};
 
 /// Asks the process that syncs a database for a rebuild.
 pub fn request_rebuild(db: &Path) -> Result<(), StoreError> {
@@ -27,11 +27,9 @@ pub fn take_rebuild_request(db: &Path) -> bool {
 
 /// Answers the request.
 pub(crate) fn answer(db: &Path, report: &RebuildReport) -> Result<(), StoreError> {
-    let (answer, part) = (companion(db, "rebuilt"), companion(db, "rebuilt.part"));
+    let answer = companion(db, "rebuilt");
     let text = serde_json::to_vec(report).unwrap_or_default();
-    // Renamed when complete, so nobody reads half an answer.
-    let written = private_file(&part).and_then(|file| file.set_len(0)).and_then(|()| fs::write(&part, text));
-    written.and_then(|()| fs::rename(&part, &answer)).map_err(|error| StoreError::File(answer, error))
+    write_whole(&answer, &text).map_err(|error| StoreError::File(answer, error))
 }
 
 /// The result of the requested rebuild, once. None while there is none.

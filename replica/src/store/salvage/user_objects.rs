@@ -1,11 +1,13 @@
 //! Objects that people have added to a database: columns, tables with rows, indexes, views, triggers. They are carried over as
 //! far as they can be read, and the others are named. Must not know the purpose of an object.
 
+use hearth_contract::resources::RESOURCES;
+use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
+use super::column_definitions::definition_of;
 use super::opened_copy::SchemaEntry;
-use super::reader::{SalvagedTable, quoted, read_table};
-use super::user_columns::{UserColumn, find_user_columns};
+use super::reader::{SalvagedTable, quoted, read_table, unless_damaged};
 use crate::store::{StoreError, migrations};
 
 /// An object that a person has added.
@@ -17,7 +19,7 @@ pub(super) struct UserObject {
     text: String,
     /// The rows of a table; None for other objects.
     rows: Option<SalvagedTable>,
-    /// True for a column that had values.
+    /// True for a column that had values, or of whose table rows are missing.
     held_values: bool,
 }
 
@@ -30,14 +32,7 @@ pub(super) fn find_user_objects(
 ) -> Result<(Vec<UserObject>, Vec<String>), StoreError> {
     let known: Vec<String> =
         new.prepare("SELECT name FROM sqlite_schema")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let (mut objects, mut lost) = (Vec::new(), Vec::new());
-    for UserColumn { name, text, held_values } in find_user_columns(damaged, new, &entries)? {
-        let object_type = "column".to_owned();
-        match text {
-            Some(text) => objects.push(UserObject { object_type, name, text, rows: None, held_values }),
-            None => lost.push(format!("The column {name} could not be carried over: its definition is unknown.")),
-        }
-    }
+    let (mut objects, mut lost) = find_user_columns(damaged, new, &entries)?;
     // Internal names of this version or of another one.
     let is_internal = |name: &str| name.starts_with('_') || name == migrations::TABLE_BEFORE_RELEASE;
     entries
@@ -76,6 +71,53 @@ pub(super) fn find_user_objects(
     let not_carried = |name: &String| format!("The virtual table {name} is not carried over; make it again.");
     lost.extend(virtual_tables.iter().map(not_carried));
     Ok((objects, lost))
+}
+
+/// The columns that the typed tables of a damaged database have and those of a new one lack. Their definitions are carried over, so
+/// that objects that use them work. Their values are not, because the rows are read again from the server.
+fn find_user_columns(
+    damaged: &Connection,
+    new: &Connection,
+    entries: &[SchemaEntry],
+) -> Result<(Vec<UserObject>, Vec<String>), StoreError> {
+    let (mut objects, mut lost) = (Vec::new(), Vec::new());
+    for table in RESOURCES.each_ref().map(|resource| resource.kind.collection()) {
+        let known = all_column_names(new, table)?;
+        let mut added = unless_damaged(all_column_names(damaged, table))?.unwrap_or_default();
+        added.retain(|name| !known.contains(name));
+        if added.is_empty() {
+            continue;
+        }
+        let entry = entries.iter().find(|entry| entry.object_type == "table" && entry.name == table);
+        let statement = entry.and_then(|entry| entry.text.as_deref()).unwrap_or_default();
+        let rows = read_table(damaged, table)?;
+        for column in added {
+            let name = format!("{column} of {table}");
+            let Some(definition) = definition_of(statement, &column) else {
+                lost.push(format!("The column {name} could not be carried over: its definition is unknown."));
+                continue;
+            };
+            // A generated column has no stored values.
+            let index = rows.columns.iter().position(|found| *found == column);
+            let has_value = |row: &Vec<Sql>| index.and_then(|n| row.get(n)).is_some_and(|value| *value != Sql::Null);
+            objects.push(UserObject {
+                object_type: "column".to_owned(),
+                name,
+                text: format!("ALTER TABLE {table} ADD COLUMN {definition}"),
+                rows: None,
+                held_values: index.is_some()
+                    && (!rows.complete || rows.rows.iter().chain(&rows.invalid_rows).any(has_value)),
+            });
+        }
+    }
+    Ok((objects, lost))
+}
+
+/// The names of a table's columns, generated columns included.
+fn all_column_names(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_xinfo(?1)")?;
+    let found = statement.query_map([table], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Creates the objects in a new database. Returns a sentence for each object that cannot be created, or lacks rows or values.

@@ -8,8 +8,9 @@ use super::local_data::LocalData;
 use super::reader::SalvagedTable;
 use super::report::RebuildReport;
 use super::{inferred_edits, user_objects};
-use crate::store::base;
-use crate::store::{StoreError, gate, health};
+use crate::store::edits::edit_ids;
+use crate::store::schema::table_sql::column_names;
+use crate::store::{StoreError, base, gate, health, rows};
 
 /// Writes local data into an empty replica.
 pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<RebuildReport, StoreError> {
@@ -18,7 +19,7 @@ pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<Rebu
         for (name, table) in &data.tables {
             insert_rows(tx, name, table, &mut report)?;
         }
-        set_edit_sequence(tx, data.newest_edit_id)?;
+        edit_ids::continue_after(tx, data.newest_edit_id)?;
         let inferred = inferred_edits::queue_inferred_edits(tx, &data.traces)?;
         if inferred > 0 {
             let (changes, wait) = if inferred == 1 { ("change was", "waits") } else { ("changes were", "wait") };
@@ -64,15 +65,6 @@ const RESET_UNPROVEN: &str = "
         (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id);
     UPDATE _base SET rev = NULL, deleted = 0;";
 
-/// Makes the ids of later edits higher than every id that was ever given.
-fn set_edit_sequence(tx: &Transaction<'_>, newest_edit_id: i64) -> Result<(), StoreError> {
-    let insert = "INSERT INTO sqlite_sequence (name, seq)
-        SELECT 'edits', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'edits')";
-    tx.execute(insert, [])?;
-    tx.execute("UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'edits'", [newest_edit_id])?;
-    Ok(())
-}
-
 /// Stores the home. Without a known home every edit waits for a person; returns the number of these edits. `is_local`: the home
 /// never had a server.
 fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Result<usize, StoreError> {
@@ -98,14 +90,9 @@ fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Resul
 fn apply_edits(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let mut statement = tx.prepare("SELECT DISTINCT kind, record_id FROM edits")?;
     let records = statement
-        .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?
-        .collect::<Result<Vec<_>, _>>()?;
-    for (word, record) in records {
-        if let Some(kind) = Kind::parse(&word) {
-            base::rebase(tx, kind, &record)?;
-        }
-    }
-    Ok(())
+        .query_and_then([], |row| Ok((rows::kind(row, 0)?, row.get(1)?)))?
+        .collect::<Result<Vec<(Kind, String)>, StoreError>>()?;
+    records.iter().try_for_each(|(kind, record)| base::rebase(tx, *kind, record))
 }
 
 /// Inserts the rows of one table into the columns that both databases have. An edit that cannot be inserted is named in the
@@ -116,10 +103,7 @@ fn insert_rows(
     table: &SalvagedTable,
     report: &mut RebuildReport,
 ) -> Result<(), StoreError> {
-    let known: Vec<String> = tx
-        .prepare("SELECT name FROM pragma_table_info(?1)")?
-        .query_map([name], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let known = column_names(tx, name)?;
     let common: Vec<usize> = (0..table.columns.len()).filter(|n| known.contains(&table.columns[*n])).collect();
     if common.is_empty() {
         return Ok(());

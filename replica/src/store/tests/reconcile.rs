@@ -38,7 +38,7 @@ impl Scene {
     }
 
     pub(super) fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
-        let question = ReconcileQuery::Changes { kind, since: String::new(), cursor: None };
+        let question = ReconcileQuery::List { kind, since: Some(String::new()), cursor: None };
         let then = ReconcileStep::Ids { kind, cursor: None, as_of: None };
         let found = ReconcileResponse { records, as_of, ..ReconcileResponse::default() };
         self.saves(question, found, then);

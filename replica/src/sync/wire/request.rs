@@ -94,10 +94,10 @@ impl HttpRequest {
         };
         HttpRequest::get(match query {
             ReconcileQuery::Property => paths::PROPERTY.to_owned(),
-            ReconcileQuery::Changes { kind, since, cursor } => {
+            ReconcileQuery::List { kind, since: Some(since), cursor } => {
                 list(*kind, "updated_at", cursor) + &format!("&updated_since={since}")
             }
-            ReconcileQuery::AllRecords { kind, cursor } => list(*kind, "created_at", cursor),
+            ReconcileQuery::List { kind, since: None, cursor } => list(*kind, "created_at", cursor),
             ReconcileQuery::Ids { kind, cursor } => list(*kind, "created_at", cursor) + "&fields=id,rev",
             ReconcileQuery::Deletions { since_rev, cursor } => {
                 format!("{}?since={since_rev}&limit={PAGE_DELETIONS}{}", paths::DELETIONS, page(cursor))

@@ -107,7 +107,7 @@ pub(in crate::sync) fn reconcile_response(
     let next = |meta: Meta| meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
     let no_position = || Failure::NoAnswer("the list does not name its position".to_owned());
     match query {
-        ReconcileQuery::Changes { kind, .. } | ReconcileQuery::AllRecords { kind, .. } => {
+        ReconcileQuery::List { kind, .. } => {
             let ListResponse { data: records, meta } = success::<ListResponse<Map<String, Value>>>(response)?;
             check_records(*kind, &records)?;
             let as_of = meta.as_of.ok_or_else(no_position)?;

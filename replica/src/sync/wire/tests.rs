@@ -73,8 +73,8 @@ fn cursor_is_percent_encoded_in_every_path() {
         HttpRequest::poll(Some(cursor)).path,
         HttpRequest::stream(Some(cursor)).path,
         list(ReconcileQuery::Ids { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
-        list(ReconcileQuery::Changes { kind: Kind::Room, since: String::new(), cursor: Some(cursor.to_owned()) }),
-        list(ReconcileQuery::AllRecords { kind: Kind::Room, cursor: Some(cursor.to_owned()) }),
+        list(ReconcileQuery::List { kind: Kind::Room, since: Some(String::new()), cursor: Some(cursor.to_owned()) }),
+        list(ReconcileQuery::List { kind: Kind::Room, since: None, cursor: Some(cursor.to_owned()) }),
     ] {
         assert!(path.contains(query), "{path}");
     }
@@ -112,7 +112,7 @@ fn oversized_record_is_no_answer() {
     };
     says(poll_batch(&page(&format!("[{event}]"))).err());
     says(reconcile_response(&record_query(), &page(&record)).err());
-    let all = ReconcileQuery::AllRecords { kind: Kind::Room, cursor: None };
+    let all = ReconcileQuery::List { kind: Kind::Room, since: None, cursor: None };
     says(reconcile_response(&all, &page(&format!("[{record}]"))).err());
 }
 

@@ -15,15 +15,6 @@ use crate::store::edits::settle;
 use crate::store::merge::holds;
 use crate::store::{StoreError, base, rows};
 
-/// Which edits are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope<'a> {
-    /// Edits that the server has accepted: these numbers.
-    Accepted(&'a HashSet<i64>),
-    /// Edits that the history calls confirmed, at an unknown position.
-    Confirmed,
-}
-
 /// Entries of `edit_history` at an unknown position that no later edit has overwritten.
 const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FROM _outbox WHERE overwritten)";
 
@@ -102,17 +93,18 @@ impl Comparison {
 }
 
 /// Finds the edits whose effect the server does not show. Of an edit that a later edit overwrote in part, only the
-/// other fields are compared and kept.
-pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lost>, StoreError> {
-    let (confirmed, accepted, table) = match scope {
-        Scope::Accepted(_) => ("0", "1", "edits"),
-        Scope::Confirmed => (AT_UNKNOWN_POSITION, "0", "edit_history"),
+/// other fields are compared and kept. `accepted`: these edits, which the server has accepted, are compared. None: all edits that
+/// the history calls confirmed, at an unknown position.
+pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -> Result<Vec<Lost>, StoreError> {
+    let (of_history, of_edits, table) = match accepted {
+        Some(_) => ("0", "1", "edits"),
+        None => (AT_UNKNOWN_POSITION, "0", "edit_history"),
     };
     let text = format!(
-        "SELECT id, kind, record_id, method, patch, base, {confirmed} FROM edit_history
+        "SELECT id, kind, record_id, method, patch, base, {of_history} FROM edit_history
          WHERE outcome IN ('confirmed', 'merged')
          UNION ALL
-         SELECT id, kind, record_id, method, patch, base, {accepted} FROM edits WHERE state = 'sent'
+         SELECT id, kind, record_id, method, patch, base, {of_edits} FROM edits WHERE state = 'sent'
          ORDER BY 1 DESC"
     );
     let mut comparison = Comparison::default();
@@ -122,10 +114,7 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: Scope<'_>) -> Result<Vec<Lo
         let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
         let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
         let server_version = server_version(tx, &lost)?;
-        let is_named = match scope {
-            Scope::Accepted(numbers) => numbers.contains(&lost.edit),
-            Scope::Confirmed => true,
-        };
+        let is_named = accepted.is_none_or(|numbers| numbers.contains(&lost.edit));
         let in_scope = row.get(6)? && is_named && !lost.is_deleted_later(tx)?;
         let edit = ComparedEdit {
             lost,
@@ -180,7 +169,7 @@ pub(in crate::store::reconcile) fn note_overwritten(
 
 /// The server's version of an edit's record. None when the server has no record.
 fn server_version(tx: &Connection, lost: &Lost) -> Result<Option<rows::StoredRecord>, StoreError> {
-    Ok(base::load(tx, lost.kind, &lost.record)?.filter(|image| !image.deleted).map(|image| image.stored))
+    Ok(base::load(tx, lost.kind, &lost.record)?.and_then(base::StoredImage::present))
 }
 
 /// True when the server's version shows the effect of an edit.

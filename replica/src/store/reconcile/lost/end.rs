@@ -7,7 +7,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Transaction;
 
 use super::candidate::{Lost, candidates};
-use super::compare::{Scope, find_lost};
+use super::compare::find_lost;
 use super::offer::give_back;
 use crate::model::{EditOutcome, ReasonCode};
 use crate::store::edits::reason::Reason;
@@ -52,32 +52,29 @@ fn offer_or_confirm(
         return Ok(());
     }
     let numbers: HashSet<i64> = accepted.iter().map(|edit| edit.edit).collect();
-    let lost = find_lost(tx, Scope::Accepted(&numbers))?;
-    give_back(tx, reason, &lost, &[])?;
-    let held: Vec<&Lost> = accepted.iter().filter(|edit| lost.iter().all(|lost| lost.edit != edit.edit)).collect();
-    let ended: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
-    settle::finish(tx, &ended, EditOutcome::Confirmed, None, now)?;
-    held.iter().try_for_each(|held| base::rebase(tx, held.kind, &held.record))
+    let lost = find_lost(tx, Some(&numbers))?;
+    give_back(tx, reason, &lost)?;
+    let held = accepted.into_iter().filter(|edit| lost.iter().all(|lost| lost.edit != edit.edit));
+    confirm(tx, &held.collect::<Vec<_>>(), now)
 }
 
 /// At the end of a reconcile with a restored server: offers confirmed edits at an unknown position again that the server does not
-/// hold.
-pub(crate) fn offer_confirmed(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let lost = find_lost(tx, Scope::Confirmed)?;
-    give_back(tx, &Reason::LostWithHistory, &[], &lost)
-}
-
-/// At the end of a reconcile with a restored server: confirms an offered delete whose record does not exist. Another
-/// person deleted the record, or the position of the response was later than the delete.
-pub(crate) fn confirm_deletes(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
+/// hold. Confirms an offered delete whose record does not exist: another person deleted the record, or the position of the response
+/// was later than the delete.
+pub(crate) fn offer_confirmed(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
+    give_back(tx, &Reason::LostWithHistory, &find_lost(tx, None)?)?;
     let text =
         "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason_code = ?1
                 AND NOT EXISTS (SELECT 1 FROM _base i
                     WHERE i.kind = e.kind AND i.record_id = e.record_id AND NOT deleted)
                 AND NOT EXISTS (SELECT 1 FROM edits o
                     WHERE o.kind = e.kind AND o.record_id = e.record_id AND o.id <> e.id)";
-    let deletes = candidates(tx, text, [ReasonCode::LostByServer])?;
-    let edits: Vec<acked::Acked> = deletes.iter().map(|delete| (delete.edit, None)).collect();
-    settle::finish(tx, &edits, EditOutcome::Confirmed, None, now)?;
-    deletes.iter().try_for_each(|Lost { kind, record, .. }| base::rebase(tx, *kind, record))
+    confirm(tx, &candidates(tx, text, [ReasonCode::LostByServer])?, now)
+}
+
+/// Confirms edits that the server holds.
+fn confirm(tx: &Transaction<'_>, held: &[Lost], now: Timestamp) -> Result<(), StoreError> {
+    let ended: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
+    settle::finish(tx, &ended, EditOutcome::Confirmed, None, now)?;
+    held.iter().try_for_each(|held| base::rebase(tx, held.kind, &held.record))
 }

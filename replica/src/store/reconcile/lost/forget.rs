@@ -56,5 +56,5 @@ pub(crate) fn offer_after_fork(tx: &Transaction<'_>, fork: i64) -> Result<(), St
             lost.push(edit);
         }
     }
-    give_back(tx, &Reason::LostWithHistory, &[], &lost)
+    give_back(tx, &Reason::LostWithHistory, &lost)
 }

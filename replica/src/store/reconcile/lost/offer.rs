@@ -14,27 +14,18 @@ pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
     Ok(tx.prepare_cached(text)?.query_row([ReasonCode::LostByServer], |row| row.get(0))?)
 }
 
-/// Puts lost edits back, under their old numbers; a person must decide about them. The row still shows their changes.
-/// `sent`: edits that were accepted. `settled`: edits that had ended.
-pub(super) fn give_back(
-    tx: &Transaction<'_>,
-    reason: &Reason<'_>,
-    sent: &[Lost],
-    settled: &[Lost],
-) -> Result<(), StoreError> {
-    for Lost { edit, .. } in sent {
+/// Puts lost edits back, under their old numbers; a person must decide about them. The row still shows their changes. Some were
+/// accepted, and some had ended.
+pub(super) fn give_back(tx: &Transaction<'_>, reason: &Reason<'_>, lost: &[Lost]) -> Result<(), StoreError> {
+    for Lost { edit, kind, record } in lost {
         // A retry is a new request: the old one may name a revision of the discarded history.
         outbox::forget_request(tx, *edit)?;
-    }
-    for Lost { edit, .. } in settled {
         tx.execute(
             "INSERT INTO edits (id, kind, record_id, method, patch, base, attempts, origin, created_at)
              SELECT id, kind, record_id, method, patch, base, attempts, origin, created_at FROM edit_history WHERE id = ?1",
             [edit],
         )?;
         tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
-    }
-    for Lost { edit, kind, record } in sent.iter().chain(settled) {
         let method: Method =
             tx.query_row("UPDATE edits SET problem = NULL WHERE id = ?1 RETURNING method", [edit], |row| row.get(0))?;
         // Without a restore, the missing record of an update was deleted.
@@ -47,11 +38,11 @@ pub(super) fn give_back(
             base::forget_record(tx, *kind, record)?;
         }
     }
-    for Lost { kind, record, .. } in sent.iter().chain(settled) {
+    for Lost { kind, record, .. } in lost {
         base::rebase(tx, *kind, record)?;
     }
-    let count = sent.len() + settled.len();
-    if count > 0 {
+    if !lost.is_empty() {
+        let count = lost.len();
         let text = format!("The server no longer holds {count} of this replica's edits; they are offered again.");
         log(tx, LogLevel::Warning, &text)?;
     }

@@ -11,14 +11,13 @@ const FIRST_DELETIONS: ReconcileStep = ReconcileStep::Deletions { cursor: None }
 pub(super) fn query_of(progress: &Reconcile, missing: Option<&String>) -> Option<ReconcileQuery> {
     match progress.step.clone() {
         ReconcileStep::Property => Some(ReconcileQuery::Property),
-        ReconcileStep::Changes { kind, cursor } => Some(match progress.scope.since().cloned() {
-            Some(since) => ReconcileQuery::Changes { kind, since, cursor },
-            // Only a step that an earlier version has saved.
-            None => ReconcileQuery::AllRecords { kind, cursor },
-        }),
+        // Only an earlier version has saved this step without a moment.
+        ReconcileStep::Changes { kind, cursor } => {
+            Some(ReconcileQuery::List { kind, since: progress.scope.since().cloned(), cursor })
+        }
         ReconcileStep::Ids { kind, cursor, .. } => Some(match progress.scope.since() {
             Some(_) => ReconcileQuery::Ids { kind, cursor },
-            None => ReconcileQuery::AllRecords { kind, cursor },
+            None => ReconcileQuery::List { kind, since: None, cursor },
         }),
         ReconcileStep::Deletions { cursor } => {
             let since_rev = match progress.scope {

@@ -284,7 +284,7 @@ fn all_steps_of_every_collection() {
     assert_eq!((&world.saved, world.swept), (&None, 5));
     assert_eq!(world.queries[0], ReconcileQuery::Property);
     let expected = [
-        ReconcileQuery::Changes { kind: Kind::Room, since: SINCE.to_owned(), cursor: None },
+        ReconcileQuery::List { kind: Kind::Room, since: Some(SINCE.to_owned()), cursor: None },
         ids_of_rooms(None),
         ids_of_rooms(Some("2")),
         ReconcileQuery::Record { kind: Kind::Room, id: "b".into() },
@@ -300,7 +300,7 @@ fn every_record_is_listed_once_when_no_moment_is_known() {
         World::start(Reconcile { scope: ReconcileScope::Everything { since: None }, ..new_reconcile() });
     world.answer_requests(requests, usize::MAX);
     assert_eq!((&world.saved, world.swept), (&None, 5));
-    let records = Kind::COLLECTIONS.map(|kind| ReconcileQuery::AllRecords { kind, cursor: None });
+    let records = Kind::COLLECTIONS.map(|kind| ReconcileQuery::List { kind, since: None, cursor: None });
     let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(records).collect();
     assert_eq!(world.queries, expected);
 }
@@ -310,7 +310,8 @@ fn gap_lists_changes_then_deletions() {
     let (mut world, requests) = World::start(changed_since_4());
     world.answer_requests(requests, usize::MAX);
     assert_eq!((&world.saved, world.swept), (&None, 5), "every collection is swept");
-    let changes = Kind::COLLECTIONS.map(|kind| ReconcileQuery::Changes { kind, since: SINCE.to_owned(), cursor: None });
+    let changes =
+        Kind::COLLECTIONS.map(|kind| ReconcileQuery::List { kind, since: Some(SINCE.to_owned()), cursor: None });
     let deletions = [None, Some("2".to_owned())].map(|cursor| ReconcileQuery::Deletions { since_rev: 4, cursor });
     let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(changes).chain(deletions).collect();
     assert_eq!(world.queries, expected);

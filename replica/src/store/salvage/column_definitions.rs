@@ -1,62 +1,8 @@
-//! Columns that people have added to the typed tables. Their definitions are carried over, so that objects that use them work.
-//! Their values are not, because the rows are read again from the server. Must not know the purpose of a column.
+//! The definitions of columns in the text of a CREATE TABLE statement. Must not know the purpose of a column.
 
-use hearth_contract::resources::RESOURCES;
-use rusqlite::Connection;
-use rusqlite::types::Value as Sql;
-
-use super::opened_copy::SchemaEntry;
-use super::reader::{read_table, unless_damaged};
-use crate::store::StoreError;
-
-/// A column that a person has added.
-pub(super) struct UserColumn {
-    /// The name for sentences: `note of rooms`.
-    pub name: String,
-    /// The ALTER TABLE statement. None when the CREATE statement of the table cannot be read.
-    pub text: Option<String>,
-    /// True when the column had values, or rows of the table are missing.
-    pub held_values: bool,
-}
-
-/// The columns that the typed tables of a damaged database have and those of a new one lack.
-pub(super) fn find_user_columns(
-    damaged: &Connection,
-    new: &Connection,
-    entries: &[SchemaEntry],
-) -> Result<Vec<UserColumn>, StoreError> {
-    let mut all = Vec::new();
-    for table in RESOURCES.each_ref().map(|resource| resource.kind.collection()) {
-        let known = column_names(new, table)?;
-        let found = unless_damaged(column_names(damaged, table))?.unwrap_or_default();
-        let added: Vec<&String> = found.iter().filter(|name| !known.contains(name)).collect();
-        if added.is_empty() {
-            continue;
-        }
-        let entry = entries.iter().find(|entry| entry.object_type == "table" && entry.name == table);
-        let definitions = entry.and_then(|entry| entry.text.as_deref()).map(definitions).unwrap_or_default();
-        let rows = read_table(damaged, table)?;
-        for name in added {
-            let definition = definitions.iter().find(|definition| defined_name(definition) == *name);
-            // A generated column has no stored values.
-            let index = rows.columns.iter().position(|column| column == name);
-            let has_value = |row: &Vec<Sql>| index.and_then(|n| row.get(n)).is_some_and(|value| *value != Sql::Null);
-            all.push(UserColumn {
-                name: format!("{name} of {table}"),
-                text: definition.map(|definition| format!("ALTER TABLE {table} ADD COLUMN {definition}")),
-                held_values: index.is_some()
-                    && (!rows.complete || rows.rows.iter().chain(&rows.invalid_rows).any(has_value)),
-            });
-        }
-    }
-    Ok(all)
-}
-
-/// The names of a table's columns, generated columns included.
-fn column_names(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare("SELECT name FROM pragma_table_xinfo(?1)")?;
-    let found = statement.query_map([table], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+/// The definition of a column in a CREATE TABLE statement. None when the statement does not show the column, or is damaged.
+pub(super) fn definition_of<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    definitions(text).into_iter().find(|definition| defined_name(definition) == name)
 }
 
 /// The definitions of columns and constraints in a CREATE TABLE statement. Empty when the statement is damaged.
