@@ -46,7 +46,6 @@ fn create_file(directory: &Path, stem: &str, extension: &str) -> io::Result<(Pat
         let path = directory.join(format!("{stem}{suffix}.{extension}"));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -87,7 +87,6 @@ fn fill<T>(part: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T, ExportEr
 fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
 }

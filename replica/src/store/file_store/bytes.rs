@@ -206,7 +206,6 @@ mod tests {
         let place = path(&db, &facts.sha256).unwrap();
         assert_eq!(fs::read(&place).unwrap(), b"a receipt");
         assert_eq!(examine(&place).unwrap(), facts);
-        #[cfg(unix)]
         for (path, mode) in [(place.as_path(), 0o600), (place.parent().unwrap(), 0o700), (&folder(&db), 0o700)] {
             use std::os::unix::fs::MetadataExt;
             assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, mode, "{path:?}");
