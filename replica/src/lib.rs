@@ -75,7 +75,7 @@ pub use store::read::days::{Days, PAST_DAYS, SOON_DAYS, week_end};
 pub use store::read::filter::{Condition, Test, WAITING};
 pub use store::read::find::{ID_PREFIX_MIN, IdMatch};
 pub use store::read::overview::{Expiring, Figures, Latest, Overview};
-pub use store::read::query::{Rows, Table, read_query};
+pub use store::read::query::{Rows, read_query};
 pub use store::read::related::{Change, Related};
 pub use store::read::totals::{DUE_GROUPS, Group, Totals, Weeks};
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};

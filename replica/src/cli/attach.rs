@@ -70,7 +70,7 @@ impl Attach {
             output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
         }
         if context.json {
-            output::json(&attached.into())?;
+            output::json(&attached)?;
         }
         Ok(())
     }

@@ -8,8 +8,7 @@ use clap::{Args, Subcommand};
 use hearth_contract::schema::Kind;
 use hearth_replica::sync::exchange_captures;
 use hearth_replica::{
-    Acceptance, Capture, CapturePurpose, CaptureState, Draft, ID_PREFIX_MIN, NewCapture, Phase, Replica, Table, Taken,
-    now,
+    Acceptance, Capture, CapturePurpose, CaptureState, Draft, ID_PREFIX_MIN, NewCapture, Phase, Replica, Taken, now,
 };
 use serde_json::{Value, json};
 
@@ -53,7 +52,7 @@ impl CaptureArguments {
         let new = NewCapture { files: self.files, room_id, note: self.note, subject };
         let id = replica.capture(&new, now()).map_err(attach::attach_failure)?;
         if context.json {
-            return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
+            return Ok(output::json(&find(&replica, &id)?)?);
         }
         let status = replica.status()?;
         if status.phase == Phase::Local {
@@ -113,7 +112,7 @@ impl CaptureDecision {
             }
         };
         if context.json {
-            return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
+            return Ok(output::json(&find(&replica, &id)?)?);
         }
         output::message(&done);
         Ok(())
@@ -195,13 +194,13 @@ fn find(replica: &Replica, typed: &str) -> Result<Capture, Failure> {
 
 fn list(context: &Context, captures: &[Capture]) -> Result<(), Failure> {
     if context.json {
-        return Ok(output::json(&captures.iter().map(capture_json).collect())?);
+        return Ok(output::json(&captures)?);
     }
     if captures.is_empty() {
         output::message("there are no captures; hearth-replica capture PHOTO makes one");
         return Ok(());
     }
-    let columns = ["id", "state", "purpose", "what", "made", "problem"].map(str::to_owned).to_vec();
+    let columns = ["id", "state", "purpose", "what", "made", "problem"];
     let row = |capture: &Capture| {
         vec![
             capture.id.as_str().into(),
@@ -212,7 +211,7 @@ fn list(context: &Context, captures: &[Capture]) -> Result<(), Failure> {
             capture.why().into(),
         ]
     };
-    output::table(&Table { columns, rows: captures.iter().map(row).collect() })?;
+    output::table(&columns, captures.iter().map(row))?;
     if let Some(ready) = captures.iter().find(|capture| capture.state == CaptureState::Ready) {
         output::next_step(&format!("hearth-replica captures {}", ready.id));
     }
@@ -221,7 +220,7 @@ fn list(context: &Context, captures: &[Capture]) -> Result<(), Failure> {
 
 fn show(context: &Context, capture: &Capture) -> Result<(), Failure> {
     if context.json {
-        return Ok(output::json(&capture_json(capture))?);
+        return Ok(output::json(capture)?);
     }
     output::line(&text::one_line(&format!("{}  {}  {}", capture.id, capture.state, capture.title())))?;
     if let Some(why) = capture.why() {
@@ -257,13 +256,13 @@ fn show_draft(draft: &Draft) -> Result<(), Failure> {
             word("why")
         )))?;
     }
-    let columns = ["field", "value", "confidence", "from", "read"].map(str::to_owned).to_vec();
+    let columns = ["field", "value", "confidence", "from", "read"];
     let row = |(field, value): (&String, &Value)| {
         let (from, read) = draft.source_of(field);
         let read: String = read.chars().take(READ_CHARACTERS_MAX).collect();
         vec![field.as_str().into(), value.clone(), draft.confidence(field).into(), from.into(), read.into()]
     };
-    Ok(output::table(&Table { columns, rows: draft.fields.iter().map(row).collect() })?)
+    Ok(output::table(&columns, draft.fields.iter().map(row))?)
 }
 
 /// Arguments of `accept`.
@@ -338,22 +337,4 @@ impl Accept {
 fn same_serial(draft: &Draft) -> Option<(String, String)> {
     let found = draft.matches.iter().find(|found| found["why"] == "same_serial").filter(|_| draft.id.is_none())?;
     Some((found["id"].as_str()?.to_owned(), found["name"].as_str().unwrap_or_default().to_owned()))
-}
-
-fn capture_json(capture: &Capture) -> Value {
-    let record =
-        |record: &Option<(Kind, String)>| record.as_ref().map(|(kind, id)| json!({ "type": kind.as_str(), "id": id }));
-    let draft = |draft: &Draft| {
-        json!({
-            "name": draft.name, "source": draft.source, "type": draft.kind.as_str(), "id": draft.id, "fields": draft.fields,
-            "evidence": draft.evidence, "matches": draft.matches,
-        })
-    };
-    json!({
-        "id": capture.id, "server_id": capture.server_id, "purpose": capture.purpose, "state": capture.state,
-        "unsent": capture.is_unsent, "files": capture.files, "room_id": capture.room_id, "note": capture.note,
-        "subject": record(&capture.subject), "created_at": capture.created_at,
-        "drafts": capture.drafts.iter().map(draft).collect::<Vec<_>>(), "problem": capture.problem,
-        "accepted": record(&capture.accepted),
-    })
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::{Args, Subcommand, ValueEnum};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::is_subject;
-use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution, Table};
-use serde_json::{Value, json};
+use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution};
+use serde_json::Value;
 
 use super::context::Context;
 use super::decision_report::{EditLookup, Target, report, report_each};
@@ -165,14 +165,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let conflicts = replica.conflicts()?;
     if context.json {
-        let all = conflicts.iter().map(|one| {
-            json!({
-                "edit_id": one.edit_id, "kind": one.kind.as_str(), "record_id": one.record_id, "title": one.title,
-                "field": one.field, "base": one.base, "mine": one.mine, "theirs": one.theirs,
-                "theirs_at": one.theirs_at, "theirs_by": one.theirs_by,
-            })
-        });
-        return Ok(output::json(&all.collect())?);
+        return Ok(output::json(&conflicts)?);
     }
     // For a conflict without fields the edit has the reason: the record was deleted on the server, or the id is already
     // taken.
@@ -187,8 +180,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         return Ok(());
     }
     let reason = |edit| edits.iter().find(|one| one.id == edit).and_then(|one| one.reason.clone());
-    let columns =
-        ["edit", "kind", "title", "field", "base", "mine", "theirs", "since", "by"].map(str::to_owned).to_vec();
+    let columns = ["edit", "kind", "title", "field", "base", "mine", "theirs", "since", "by"];
     let rows = conflicts.into_iter().map(|one| {
         let since = one.theirs_at.or_else(|| reason(one.edit_id)).map_or("deleted on the server".into(), Value::from);
         vec![
@@ -203,7 +195,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
             one.theirs_by.into(),
         ]
     });
-    output::table(&Table { columns, rows: rows.collect() })?;
+    output::table(&columns, rows)?;
     output::next_step("hearth-replica resolve EDIT mine, or theirs");
     Ok(())
 }

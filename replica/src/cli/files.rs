@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use hearth_contract::schema::Kind;
 use hearth_replica::sync::{SyncConfig, SyncError, fetch_files};
-use hearth_replica::{FileChoice, FileRow, FileState, IdMatch, Replica, Table, notification, now, open_file};
+use hearth_replica::{FileChoice, FileRow, FileState, IdMatch, Replica, notification, now, open_file};
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -110,13 +110,13 @@ fn list(context: &Context, limit: usize) -> Result<(), Failure> {
     let is_cut = files.len() > limit;
     files.truncate(limit);
     if context.json {
-        return Ok(output::json(&files.iter().map(file_json).collect())?);
+        return Ok(output::json(&files.iter().map(file_json).collect::<Vec<_>>())?);
     }
     if files.is_empty() {
         output::message(&output::with_home_flags("no document has a file; next: hearth-replica attach FILE --to ID"));
         return Ok(());
     }
-    let columns = ["sha256", "state", "size", "type", "documents", "problem"].map(str::to_owned).to_vec();
+    let columns = ["sha256", "state", "size", "type", "documents", "problem"];
     let rows = files.iter().map(|file| {
         let titles: Vec<&str> = file.documents.iter().map(|(_, title)| title.as_str()).collect();
         let state = if file.is_requested { "asked for" } else { file.state.as_str() };
@@ -129,7 +129,7 @@ fn list(context: &Context, limit: usize) -> Result<(), Failure> {
             problem_text(file).into(),
         ]
     });
-    output::table(&Table { columns, rows: rows.collect() })?;
+    output::table(&columns, rows)?;
     if is_cut {
         output::message(&format!("only the first {limit}; --limit shows more"));
     }
@@ -255,7 +255,7 @@ fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Res
         }
     }
     let fetched = asked.len() - failed.len();
-    output::message(&format!("{} fetched", text::count(i64::try_from(fetched).unwrap_or(i64::MAX), "file")));
+    output::message(&format!("{} fetched", text::count(fetched, "file")));
     match failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::new(Exit::NotFound, failed.join("\n  "))
@@ -325,9 +325,7 @@ fn verify(context: &Context) -> Result<(), Failure> {
         asked += replica.request_files(FileChoice::One(hash), now())?;
     }
     if context.json {
-        output::json(&json!({
-            "lost": found.lost, "damaged": found.damaged, "found": found.found, "removed": found.removed,
-        }))?;
+        output::json(&found)?;
     } else {
         let here = replica.file_counts()?;
         output::line(&format!(

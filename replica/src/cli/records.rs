@@ -7,7 +7,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, Presence};
 use hearth_contract::units::{AreaUnit, Units};
-use hearth_replica::{Pending, Phase, Replica, Row, RowQuery, Sort, Table, WORTH};
+use hearth_replica::{Pending, Phase, Replica, Row, RowQuery, Sort, WORTH};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
@@ -59,7 +59,7 @@ impl List {
             near: None,
         })?;
         if context.json {
-            output::json(&page.rows.iter().map(record_json).collect())?;
+            output::json(&page.rows.iter().map(record_json).collect::<Vec<_>>())?;
         } else if page.total == 0 {
             output::message(&format!("no {} match", kind.collection()));
         } else {
@@ -78,14 +78,14 @@ fn write_table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failur
     let fields = shown_fields(kind);
     let units = rows.first().map(|row| row.units).unwrap_or_default();
     let headings = fields.iter().map(|field| heading(kind, field, units));
-    let columns = ["id".to_owned()].into_iter().chain(headings).chain(["pending".to_owned()]).collect();
+    let columns: Vec<_> = ["id".to_owned()].into_iter().chain(headings).chain(["pending".to_owned()]).collect();
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     let short = replica.short_ids(&ids)?;
     let rows = rows.iter().zip(short).map(|(row, id)| {
         let values = fields.iter().map(|field| display_value(row, field));
         [id.into()].into_iter().chain(values).chain([pending_word(row.pending).into()]).collect()
     });
-    Ok(output::table(&Table { columns, rows: rows.collect() })?)
+    Ok(output::table(&columns, rows)?)
 }
 
 /// Arguments of `show`.
@@ -212,10 +212,7 @@ impl Search {
         let is_cut = hits.len() > self.limit;
         hits.truncate(self.limit);
         if context.json {
-            let all = hits.iter().map(
-                |hit| json!({ "kind": hit.kind.as_str(), "id": hit.id, "title": hit.title, "snippet": hit.snippet }),
-            );
-            output::json(&all.collect())?;
+            output::json(&hits)?;
         } else if hits.is_empty() && !is_cut {
             output::message("no record has these words");
         } else {
@@ -224,8 +221,8 @@ impl Search {
             let rows = hits.into_iter().zip(short).map(|(hit, id)| {
                 vec![id.into(), hit.kind.as_str().into(), hit.title.into(), hit.snippet.replace("**", "").into()]
             });
-            let columns = ["id", "kind", "title", "text"].map(str::to_owned).to_vec();
-            output::table(&Table { columns, rows: rows.collect() })?;
+            let columns = ["id", "kind", "title", "text"];
+            output::table(&columns, rows)?;
         }
         if is_cut {
             output::message(&format!("only the first {}; --limit shows more", self.limit));

@@ -143,7 +143,7 @@ impl RestoreTo {
             return Ok(true);
         }
         let home = text::one_line(&identity.home_name);
-        let records = text::count(i64::try_from(records).unwrap_or(i64::MAX), "record");
+        let records = text::count(records, "record");
         let given_up =
             |other| format!(", and give up the home on {}, which has some of them", sync::redact_address(other));
         let instead = instead.map_or_else(String::new, given_up);
@@ -170,11 +170,10 @@ impl RestoreTo {
             });
             return Ok(output::json(&members)?);
         }
-        let count = |number: usize, word| text::count(i64::try_from(number).unwrap_or(i64::MAX), word);
         let home = text::one_line(&identity.home_name);
-        output::line(&format!("The home {home} has {}; this replica follows it.", count(records, "record")))?;
+        output::line(&format!("The home {home} has {}; this replica follows it.", text::count(records, "record")))?;
         if without_file > 0 {
-            let documents = count(without_file, "document");
+            let documents = text::count(without_file, "document");
             output::message(&format!("{documents} went without the file: its bytes are not on this machine"));
         }
         output::next_step("hearth-replica run, or hearth");

@@ -59,8 +59,7 @@ impl Verify {
             for difference in &found.differences {
                 output::line(&difference_text(difference))?;
             }
-            let compared = i64::try_from(found.compared).unwrap_or(i64::MAX);
-            let compared = format!("{} compared at position {}", text::count(compared, "record"), found.position);
+            let compared = format!("{} compared at position {}", text::count(found.compared, "record"), found.position);
             output::line(&match (count, self.repair) {
                 (0, _) => format!("{compared}: all equal."),
                 (1, true) => format!("{compared}: 1 differed and is repaired."),

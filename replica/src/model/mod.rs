@@ -15,6 +15,7 @@ pub(crate) use reconcile::{
     ListedId, PAGE_RECORDS, Reconcile, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope,
     ReconcileStep, SweepOutcome,
 };
+pub(crate) use words::words;
 pub use words::{
     BlockCause, CapturePurpose, CaptureState, EditOutcome, EditProgress, EditState, FileState, LogLevel, Method,
     Origin, Phase, ReasonCode, Transport,

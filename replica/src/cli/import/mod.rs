@@ -157,7 +157,7 @@ fn confirmed(changes: usize) -> Result<bool, Failure> {
         return Err(Failure::new(Exit::Usage, "nothing was imported: the question needs a terminal")
             .hint("repeat with --yes to import, or with --dry-run to only look"));
     }
-    let records = super::text::count(i64::try_from(changes).unwrap_or(i64::MAX), "record");
+    let records = super::text::count(changes, "record");
     output::message(&format!("Import {records}? [y/N]"));
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;

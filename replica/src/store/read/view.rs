@@ -125,7 +125,7 @@ pub enum Pending {
 }
 
 /// A record that a search found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Hit {
     /// The kind of the record.
     pub kind: Kind,
