@@ -73,7 +73,7 @@ pub use store::outside::{HeldChanges, Restored};
 pub use store::read::counts::ReplicaCounts;
 pub use store::read::days::{Days, PAST_DAYS, SOON_DAYS, week_end};
 pub use store::read::filter::{Condition, Test, WAITING};
-pub use store::read::find::{ID_PREFIX_MIN, IdMatch};
+pub use store::read::find::ID_PREFIX_MIN;
 pub use store::read::overview::{Expiring, Figures, Latest, Overview};
 pub use store::read::query::{Rows, read_query};
 pub use store::read::related::{Change, Related};

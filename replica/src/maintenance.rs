@@ -11,7 +11,6 @@ use crate::store::edits::EditError;
 use crate::store::export::ExportSummary;
 use crate::store::import::Imported;
 use crate::store::read::counts::ReplicaCounts;
-use crate::store::read::find::IdMatch;
 use crate::store::read::why::Why;
 use crate::store::{self, StoreError};
 use crate::sync::{SyncLock, wall_clock};
@@ -87,9 +86,9 @@ impl Replica {
         }
     }
 
-    /// Finds a record by the beginning of its id, among `kinds`. `also_gone` includes records that only edits or
+    /// Finds records by the beginning of their ids, among `kinds`: kinds and ids, a few at most. `also_gone` includes records that only edits or
     /// tombstones mention.
-    pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<IdMatch, StoreError> {
+    pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Vec<(Kind, String)>, StoreError> {
         store::read::find::find_by_prefix(&self.connection.borrow(), id, kinds, also_gone)
     }
 

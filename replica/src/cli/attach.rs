@@ -7,10 +7,10 @@ use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::doctor::shell_quoted;
-use hearth_replica::{AttachError, AttachTo, Phase, Replica};
+use hearth_replica::{AttachError, AttachTo, Replica};
 use serde_json::json;
 
-use super::context::Context;
+use super::context::{Context, hint_to_send};
 use super::failure::{Exit, Failure};
 use super::{output, text, values};
 
@@ -65,10 +65,7 @@ impl Attach {
                 "size_bytes": one.facts.size_bytes, "content_type": one.facts.content_type,
             }));
         }
-        let status = replica.status()?;
-        if status.daemon_pid.is_none() && status.phase != Phase::Local {
-            output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
-        }
+        hint_to_send(&replica)?;
         if context.json {
             output::json(&attached)?;
         }

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::sync::sync_config;
 use super::{output, runtime, text};
 
 /// Lines around the QR code of a new link.
@@ -38,7 +37,7 @@ enum Command {
 
 impl Calendar {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let config = sync_config(context)?;
+        let config = context.sync_config()?;
         match self.command {
             None => {
                 let made = runtime::block_on(async { Ok(create_calendar(&config, self.name.as_deref()).await?) })?;

@@ -12,17 +12,13 @@ use hearth_replica::{
 };
 use serde_json::{Value, json};
 
-use super::context::Context;
+use super::context::{Context, hint_to_send};
 use super::failure::{Exit, Failure};
-use super::sync_goal::sync_config;
 use super::values::{self, Assignment};
-use super::{attach, lock_holder, output, runtime, signals, text};
+use super::{attach, files, lock_holder, output, runtime, signals, text};
 
 /// How long `captures` waits for the server before it shows what is known here.
 const LOOK_TIME: Duration = Duration::from_secs(3);
-
-/// Time between two looks at captures that another process sends.
-const WAIT_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The most characters of the words that were read, beside a value.
 const READ_CHARACTERS_MAX: usize = 40;
@@ -54,12 +50,10 @@ impl CaptureArguments {
         if context.json {
             return Ok(output::json(&find(&replica, &id)?)?);
         }
-        let status = replica.status()?;
-        if status.phase == Phase::Local {
+        if replica.status()?.phase == Phase::Local {
             output::message("stored on this device; this home has no server that could read it: accept it with --set");
-        } else if status.daemon_pid.is_none() {
-            output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
         }
+        hint_to_send(&replica)?;
         Ok(output::line(&id)?)
     }
 }
@@ -139,7 +133,8 @@ fn look(context: &Context, replica: &Replica) {
     if !replica.captures().is_ok_and(|all| all.iter().any(is_reading)) {
         return;
     }
-    let (Ok(config), Ok(Some(lock))) = (sync_config(context), lock_holder::try_lock_opened(&context.profile.db)) else {
+    let (Ok(config), Ok(Some(lock))) = (context.sync_config(), lock_holder::try_lock_opened(&context.profile.db))
+    else {
         return;
     };
     drop(runtime::block_on(signals::run_within(LOOK_TIME, exchange_captures(&config, &lock))));
@@ -147,24 +142,18 @@ fn look(context: &Context, replica: &Replica) {
 
 /// Sends the captures that wait, until the deadline. The failure says how many are left.
 pub(super) fn finish(context: &Context, replica: &Replica, deadline: Instant) -> Result<(), Failure> {
-    let waits = || -> Result<i64, Failure> {
-        let waiting = replica.captures()?.iter().filter(|capture| capture.state == CaptureState::Waiting).count();
-        Ok(i64::try_from(waiting).unwrap_or(i64::MAX))
+    let waits = || -> Result<usize, Failure> {
+        Ok(replica.captures()?.iter().filter(|capture| capture.state == CaptureState::Waiting).count())
     };
     let time_left = || deadline.saturating_duration_since(Instant::now());
     let limit = if waits()? > 0 { time_left() } else { time_left().min(LOOK_TIME) };
     match lock_holder::try_lock_opened(&context.profile.db)? {
         Some(lock) => {
-            let config = sync_config(context)?;
+            let config = context.sync_config()?;
             // What cannot be sent now is counted below.
             drop(runtime::block_on(signals::run_within(limit, exchange_captures(&config, &lock)))?);
         }
-        None => {
-            while waits()? > 0 && !time_left().is_zero() {
-                signals::check_stop()?;
-                std::thread::sleep(WAIT_INTERVAL);
-            }
-        }
+        None => drop(files::wait_for_daemon(context, deadline, || Ok(waits()? == 0))?),
     }
     match waits()? {
         0 => Ok(()),

@@ -34,7 +34,7 @@ impl Reconcile {
         if self.accept_local || self.discard_local {
             return answer_held_changes(context, &replica, self.accept_local);
         }
-        let config = sync::sync_config(context)?;
+        let config = context.sync_config()?;
         replica.reconcile(self.accept_deletions)?;
         let now = match sync::sync_to_current(context, &replica, &config, self.timeout) {
             Ok(now) => now,

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::is_subject;
 use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution};
@@ -80,29 +81,18 @@ pub(super) struct Resolve {
     /// Number of the edit in conflict
     edit: i64,
     /// The choice for all fields without --field
-    #[arg(required_unless_present = "fields")]
-    side: Option<Side>,
+    #[arg(required_unless_present = "fields", value_parser = side_parser())]
+    side: Option<Choice>,
     /// The choice for one field: FIELD=mine, FIELD=theirs, or FIELD==VALUE for another value
     #[arg(long = "field", value_name = "FIELD=CHOICE")]
     fields: Vec<String>,
 }
 
-/// A side of a conflict.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Side {
-    /// Keep the local value
-    Mine,
-    /// Take the server's value
-    Theirs,
-}
-
-impl From<Side> for Choice {
-    fn from(side: Side) -> Choice {
-        match side {
-            Side::Mine => Choice::Mine,
-            Side::Theirs => Choice::Theirs,
-        }
-    }
+/// Parses a side of a conflict.
+fn side_parser() -> impl TypedValueParser<Value = Choice> {
+    let sides = [("mine", "Keep the local value"), ("theirs", "Take the server's value")];
+    PossibleValuesParser::new(sides.map(|(side, help)| PossibleValue::new(side).help(help)))
+        .map(|side| if side == "mine" { Choice::Mine } else { Choice::Theirs })
 }
 
 impl Resolve {
@@ -133,7 +123,7 @@ impl Resolve {
             let typed = parse_fields(&replica, self.edit, &values)?.into_iter();
             fields.extend(typed.map(|(name, value)| (name, Choice::Value(value))));
         }
-        let resolution = Resolution { fields, rest: self.side.map(Choice::from) };
+        let resolution = Resolution { fields, rest: self.side };
         check_fields_in_conflict(&replica, self.edit, &resolution)?;
         report(context, &replica, Target::Waiting(self.edit), replica.resolve(self.edit, &resolution))
     }

@@ -1,4 +1,5 @@
-//! The only file that prints: data to stdout, all other text to stderr. Must not know what is printed.
+//! The only file that prints: data to stdout, all other text to stderr. Asks the questions of a terminal. Must not know what
+//! is printed.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -48,6 +49,14 @@ fn ignore_closed_pipe(written: io::Result<()>) -> io::Result<()> {
 pub(super) fn message(text: &str) {
     // There is no other channel to report an error of stderr.
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Asks a question on the terminal. True for `y` and `yes`.
+pub(super) fn is_confirmed(question: &str) -> io::Result<bool> {
+    message(&format!("{question} [y/N]"));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
 /// Prints the command to type next.

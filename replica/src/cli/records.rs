@@ -10,7 +10,7 @@ use hearth_contract::units::{AreaUnit, Units};
 use hearth_replica::{Pending, Phase, Replica, Row, RowQuery, Sort, WORTH};
 use serde_json::{Map, Value, json};
 
-use super::context::Context;
+use super::context::{Context, hint_to_send};
 use super::failure::{Exit, Failure};
 use super::values::{self, Assignment};
 use super::{output, text};
@@ -43,21 +43,13 @@ impl List {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.open_existing()?;
         let kind = self.kind;
-        let only = values::conditions(&replica, kind, &self.values)?;
+        let conditions = values::conditions(&replica, kind, &self.values)?;
         let column = match &self.sort {
-            Some(name) => values::field_name(kind, name)?,
+            Some(name) => values::known_name(kind, name).map_err(|fault| values::field_failure(kind, [fault]))?,
             None => resource(kind).title,
         };
         let sort = Sort { column, descending: self.desc };
-        let page = replica.rows(&RowQuery {
-            kind,
-            sort,
-            words: String::new(),
-            conditions: only,
-            offset: 0,
-            limit: self.limit,
-            near: None,
-        })?;
+        let page = replica.rows(&RowQuery { conditions, ..RowQuery::all(kind, sort, self.limit) })?;
         if context.json {
             output::json(&page.rows.iter().map(record_json).collect::<Vec<_>>())?;
         } else if page.total == 0 {
@@ -367,9 +359,8 @@ fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), F
 
 /// Prints the result of a change, with a hint if no process sends the edit.
 fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
-    let is_unsent = |status: hearth_replica::Status| status.daemon_pid.is_none() && status.phase != Phase::Local;
-    if !warn_of_blocking_edit(replica, kind, id)? && is_unsent(replica.status()?) {
-        output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
+    if !warn_of_blocking_edit(replica, kind, id)? {
+        hint_to_send(replica)?;
     }
     write_result(context, replica, kind, id)
 }

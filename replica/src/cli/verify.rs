@@ -30,7 +30,7 @@ impl Verify {
         log::to_stderr(log::LogFormat::Text, "warn");
         signals::listen()?;
         let replica = context.open_existing()?;
-        let config = sync::sync_config(context)?;
+        let config = context.sync_config()?;
         let deadline = Instant::now() + self.timeout;
         let left = || deadline.saturating_duration_since(Instant::now());
         sync::sync_to_current(context, &replica, &config, left())?;
