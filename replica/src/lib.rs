@@ -34,10 +34,8 @@ mod sync_config;
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hearth_contract::check::Fields;
-use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 pub use import_file::{ImportFileError, kind_by_name, read_import_file, read_import_source};
@@ -87,6 +85,7 @@ pub use store::status::Status;
 pub use store::sync_log::LogLine;
 pub use supervisor::supervise_sync;
 
+pub use sync::wall_clock as now;
 /// One connection to a replica. Each call is one short transaction. Not `Sync`: a thread opens a replica of its own.
 #[derive(Debug)]
 pub struct Replica {
@@ -297,10 +296,4 @@ impl Replica {
         }
         result
     }
-}
-
-/// The time of this machine. For timestamps in the history and in files only; decisions must not depend on the local clock.
-pub fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -184,7 +184,6 @@ impl From<SyncError> for Failure {
             SyncError::Profile(error) => error.into(),
             SyncError::NeedsKey(_) => Failure::new(Exit::Key, text::one_line(&error.to_string())).hint(NEW_KEY_COMMAND),
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
-            SyncError::Asks(why) => Failure::new(Exit::NeedsYou, text::one_line(&why)).hint(DELETION_ADVICE),
             SyncError::RebuildWanted => Failure::new(Exit::Failure, error.to_string()).hint(REBUILD_COMMAND),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(cause, why) => {
