@@ -45,7 +45,7 @@ use store::Connection;
 pub use store::presence::OpenedFile;
 
 pub use maintenance::{
-    can_be_replica, database_exists, database_was_removed, is_rebuild_requested, look_for_damage, rebuild,
+    PAGE_ROWS, can_be_replica, database_exists, database_was_removed, is_rebuild_requested, look_for_damage, rebuild,
     report_damage, request_rebuild, take_rebuild_report, withdraw_rebuild,
 };
 pub use model::ConflictPolicy;
@@ -66,6 +66,7 @@ pub use store::file_store::bytes::FileFacts;
 pub use store::file_store::list::{DOCUMENTS_MAX, FileCounts, FileRow};
 pub use store::file_store::table::FileChoice;
 pub use store::file_store::upkeep::FileUpkeep;
+pub use store::files::new_private_file;
 pub use store::import::Imported;
 pub use store::outside::{HeldChanges, Restored};
 pub use store::read::counts::ReplicaCounts;

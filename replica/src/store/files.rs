@@ -87,7 +87,7 @@ pub(crate) fn private_file(path: &Path) -> std::io::Result<fs::File> {
 }
 
 /// Creates a file for this user alone (mode 0600). An error when the file exists.
-pub(crate) fn new_private_file(path: &Path) -> std::io::Result<fs::File> {
+pub fn new_private_file(path: &Path) -> std::io::Result<fs::File> {
     open_private(path, fs::OpenOptions::new().create_new(true))
 }
 
