@@ -61,7 +61,7 @@ pub use store::edits::Decided;
 pub use store::edits::EditError;
 pub use store::edits::resolve::{Choice, Resolution};
 pub use store::export::ExportSummary;
-pub use store::file_store::attach::{AttachError, AttachTo, Attached, FILE_BYTES_MAX};
+pub use store::file_store::attach::{AttachError, Attached, FILE_BYTES_MAX};
 pub use store::file_store::bytes::FileFacts;
 pub use store::file_store::list::{DOCUMENTS_MAX, FileCounts, FileRow};
 pub use store::file_store::table::FileChoice;
@@ -85,8 +85,8 @@ pub use store::schema::worth::WORTH;
 pub use store::status::Status;
 pub use store::sync_log::LogLine;
 pub use supervisor::supervise_sync;
-
 pub use sync::wall_clock as now;
+
 /// One connection to a replica. Each call is one short transaction. Not `Sync`: a thread opens a replica of its own.
 #[derive(Debug)]
 pub struct Replica {

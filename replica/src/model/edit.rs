@@ -163,11 +163,11 @@ pub(crate) struct ReadyEdits {
 }
 
 /// The field of a document that names its file.
-const FILE: &str = "file_sha256";
+pub(crate) const FILE_SHA256: &str = "file_sha256";
 
 /// True when the file is all that the server misses. `problem`: its error object.
 pub(crate) fn is_file_missing(problem: &Value) -> bool {
     let faults = problem.pointer("/details/fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let is_file = |fault: &Value| fault["field"] == FILE && fault["code"] == FaultCode::NotFound.as_str();
+    let is_file = |fault: &Value| fault["field"] == FILE_SHA256 && fault["code"] == FaultCode::NotFound.as_str();
     !faults.is_empty() && faults.iter().all(is_file)
 }

@@ -6,9 +6,8 @@ mod outcome;
 mod reconcile;
 mod words;
 
-pub(crate) use edit::is_file_missing;
 pub use edit::{Conflict, ConflictPolicy, Edit, Settled};
-pub(crate) use edit::{Precondition, ReadyEdits};
+pub(crate) use edit::{FILE_SHA256, Precondition, ReadyEdits, is_file_missing};
 pub use feed::{BatchEnd, FeedBatch};
 pub(crate) use outcome::WriteOutcome;
 pub(crate) use reconcile::{

@@ -131,13 +131,6 @@ pub(crate) fn one(connection: &Connection, id: &str) -> Result<Option<Capture>, 
     Ok(statement.query_row([id], read).optional()?)
 }
 
-/// The number of captures with a state.
-pub(crate) fn count(connection: &Connection, state: CaptureState) -> Result<usize, StoreError> {
-    let text = "SELECT count(*) FROM captures WHERE state = ?1";
-    let number: i64 = connection.prepare_cached(text)?.query_row([state], |row| row.get(0))?;
-    Ok(usize::try_from(number).unwrap_or_default())
-}
-
 fn read(row: &Row<'_>) -> rusqlite::Result<Capture> {
     let record = |kind: &str, id: &str| -> rusqlite::Result<Option<(Kind, String)>> {
         let (kind, id): (Option<String>, Option<String>) = (row.get(kind)?, row.get(id)?);
