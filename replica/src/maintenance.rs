@@ -1,5 +1,5 @@
-//! The part of [`Replica`] for command lines: search by id, origins of values, counts, all rows, export, import, rebuild. Must not
-//! hold SQL.
+//! The part of [`Replica`] for command lines: search by id, origins of values, counts, all rows, export, import, rebuild. Must
+//! not hold SQL.
 
 use std::path::Path;
 use std::time::Duration;

@@ -316,7 +316,7 @@ impl Accept {
             Failure::from(error).hint(next)
         })?;
         match context.json {
-            true => Ok(output::json(&json!({ "capture": capture.id, "kind": kind.as_str(), "id": id }))?),
+            true => Ok(output::json(&json!({ "capture": capture.id, "kind": kind, "id": id }))?),
             false => Ok(output::line(&id)?),
         }
     }

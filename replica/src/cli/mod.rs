@@ -189,8 +189,8 @@ fn execute(arguments: Arguments) -> Result<(), Failure> {
         // These commands need no profile, so a damaged profile does not stop them.
         Command::Drill(drill) => return drill.run(json),
         Command::Fields(fields) => return fields.run(json),
-        Command::Completions(completions) => return Ok(help::completions(completions, Arguments::command())?),
-        Command::Man(man) => return Ok(help::man(man, Arguments::command())?),
+        Command::Completions(completions) => return help::completions(completions, Arguments::command()),
+        Command::Man(man) => return help::man(man, Arguments::command()),
     };
     let (named, name) = (name.is_some(), name.unwrap_or_else(|| profile::DEFAULT.to_owned()));
     output::set_home_flags(hearth_replica::address::home_flags(&name, db.as_deref()));

@@ -170,7 +170,7 @@ impl Remove {
         let related = replica.related(kind, &id, 0)?;
         replica.delete(kind, &id)?;
         if context.json {
-            return Ok(output::json(&json!({ "removed": id, "kind": kind.as_str(), "title": title }))?);
+            return Ok(output::json(&json!({ "removed": id, "kind": kind, "title": title }))?);
         }
         let named = related.iter().map(|of| format!("{} in {}", of.total, of.kind.collection()));
         let named = named.collect::<Vec<_>>().join(", ");

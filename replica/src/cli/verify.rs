@@ -97,7 +97,7 @@ fn difference_json(difference: &Difference) -> Value {
                 .collect(),
         ),
     };
-    json!({ "kind": kind.as_str(), "id": id, "title": title, "how": how, "fields": fields })
+    json!({ "kind": kind, "id": id, "title": title, "how": how, "fields": fields })
 }
 
 fn difference_text(difference: &Difference) -> String {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::words::{EditOutcome, EditState, Method, Origin, ReasonCode};
 
-/// A local change that the server has not confirmed: one row of `edits`.
+/// A local change that the server has not confirmed: one row of `edits`. Commands print the members in this order.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Edit {
     /// The number of the edit. Later edits have higher numbers.
@@ -87,7 +87,7 @@ impl Settled {
     }
 }
 
-/// A field that was changed both here and on the server: one row of `conflicts`.
+/// A field that was changed both here and on the server: one row of `conflicts`. Commands print the members in this order.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Conflict {
     /// The edit that waits for a decision.

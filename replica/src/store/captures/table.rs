@@ -12,7 +12,7 @@ use crate::store::StoreError;
 /// The most captures of a list.
 pub(crate) const CAPTURES_MAX: usize = 500;
 
-/// A row of the table `captures`.
+/// A row of the table `captures`. Commands print the members in this order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Capture {
     /// The id, as this replica first knew the capture.

@@ -28,7 +28,7 @@ pub struct FileRow {
 /// The most documents of one file that a list names.
 pub const DOCUMENTS_MAX: i64 = 10;
 
-/// Numbers of files by their state.
+/// Numbers of files by their state. Commands print the members in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct FileCounts {
     /// Files whose bytes are here.

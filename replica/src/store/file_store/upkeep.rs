@@ -25,7 +25,7 @@ const GONE: &str = "its bytes are not in the folder of the files any more";
 /// Why a file is damaged.
 const DAMAGED: &str = "its bytes on this machine are not those of the document";
 
-/// What the upkeep has found and done.
+/// What the upkeep has found and done. Commands print the members in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct FileUpkeep {
     /// Files whose bytes are not in the folder any more: hashes.

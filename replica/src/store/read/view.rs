@@ -124,7 +124,7 @@ pub enum Pending {
     NeedsYou,
 }
 
-/// A record that a search found.
+/// A record that a search found. Commands print the members in this order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Hit {
     /// The kind of the record.
