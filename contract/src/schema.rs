@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// A kind of record (contract 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// An item that the household owns.
     Inventory,
@@ -372,6 +373,19 @@ impl Format {
             Format::Count { min, max } => Some((min, max)),
             Format::Year => Some((YEAR_MIN, YEAR_MAX)),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn kind_is_written_as_its_word() {
+        for kind in Kind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+            assert_eq!(serde_json::from_value::<Kind>(kind.as_str().into()).unwrap(), kind);
         }
     }
 }

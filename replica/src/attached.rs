@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 
 use crate::Replica;
 use crate::store::StoreError;
-use crate::store::file_store::attach::{self, AttachError, AttachTo, Attached};
+use crate::store::file_store::attach::{self, AttachError, Attached};
 use crate::store::file_store::bytes;
 use crate::store::file_store::list::{self, FileCounts, FileRow};
 use crate::store::file_store::table::{self, FileChoice};
@@ -16,9 +17,15 @@ use crate::store::gate;
 
 impl Replica {
     /// Copies files beside the database, and makes a document of each or gives one to an existing document: all of them, or none.
+    /// `fields`: of the documents; without a title, the name of the file is the title of a new document.
     /// The bytes and the edits are on the disk when the call returns; the uploads follow when a server answers.
-    pub fn attach(&self, files: &[PathBuf], to: &AttachTo<'_>) -> Result<Vec<Attached>, AttachError> {
-        self.write(|connection| attach::attach(connection, &self.db, self.origin, files, to))
+    pub fn attach(
+        &self,
+        files: &[PathBuf],
+        fields: &Fields,
+        document: Option<&str>,
+    ) -> Result<Vec<Attached>, AttachError> {
+        self.write(|connection| attach::attach(connection, &self.db, self.origin, files, fields, document))
     }
 
     /// The files that documents name, at most `limit`, by their hash.
@@ -38,7 +45,7 @@ impl Replica {
 
     /// Hashes of the files whose bytes are here and not yet on the server, sorted: for a program that sends them itself.
     pub fn files_to_send(&self) -> Result<Vec<String>, StoreError> {
-        Ok(table::to_upload(&self.connection.borrow())?.into_iter().map(|file| file.sha256).collect())
+        table::to_upload(&self.connection.borrow())
     }
 
     /// Notes that the server has a file: the edits that name it need not wait any more.

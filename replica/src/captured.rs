@@ -4,7 +4,6 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 use crate::Replica;
-use crate::model::CaptureState;
 use crate::store::StoreError;
 use crate::store::captures::accept::{self, Acceptance};
 use crate::store::captures::make::{self, NewCapture};
@@ -22,16 +21,6 @@ impl Replica {
     /// The captures, the newest first.
     pub fn captures(&self) -> Result<Vec<Capture>, StoreError> {
         table::list(&self.connection.borrow())
-    }
-
-    /// One capture by its whole id. None: no such capture.
-    pub fn capture_by_id(&self, id: &str) -> Result<Option<Capture>, StoreError> {
-        table::one(&self.connection.borrow(), id)
-    }
-
-    /// The number of captures whose drafts wait for a person.
-    pub fn ready_captures(&self) -> Result<usize, StoreError> {
-        table::count(&self.connection.borrow(), CaptureState::Ready)
     }
 
     /// Makes edits of the drafts of a capture, and returns the record. The server learns of it when it has the record.

@@ -3,12 +3,6 @@
 
 /// Forbids core dumps of this process. An error is ignored: the process then runs as the system allows.
 pub fn disable() {
-    #[cfg(unix)]
-    disable_on_unix();
-}
-
-#[cfg(unix)]
-fn disable_on_unix() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Core);
     let none = rustix::process::Rlimit { current: Some(0), maximum: limit.maximum };
     let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);

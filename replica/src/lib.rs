@@ -34,10 +34,8 @@ mod sync_config;
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hearth_contract::check::Fields;
-use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 
 pub use import_file::{ImportFileError, kind_by_name, read_import_file, read_import_source};
@@ -46,7 +44,7 @@ pub use qr::qr_lines;
 use store::Connection;
 pub use store::presence::OpenedFile;
 
-pub use maintenance::{database_exists, look_for_damage, rebuild};
+pub use maintenance::{PAGE_ROWS, database_exists, look_for_damage, rebuild};
 pub use model::ConflictPolicy;
 pub use model::{
     BlockCause, CapturePurpose, CaptureState, Conflict, Edit, EditOutcome, EditProgress, EditState, FileState,
@@ -60,12 +58,12 @@ pub use store::edits::Decided;
 pub use store::edits::EditError;
 pub use store::edits::resolve::{Choice, Resolution};
 pub use store::export::ExportSummary;
-pub use store::file_store::attach::{AttachError, AttachTo, Attached, FILE_BYTES_MAX};
+pub use store::file_store::attach::{AttachError, Attached, FILE_BYTES_MAX};
 pub use store::file_store::bytes::FileFacts;
 pub use store::file_store::list::{DOCUMENTS_MAX, FileCounts, FileRow};
 pub use store::file_store::table::FileChoice;
 pub use store::file_store::upkeep::FileUpkeep;
-pub use store::files::database_was_removed;
+pub use store::files::{database_was_removed, new_private_file};
 pub use store::import::Imported;
 pub use store::integrity::report_damage;
 pub use store::open::can_be_replica;
@@ -73,9 +71,9 @@ pub use store::outside::{HeldChanges, Restored};
 pub use store::read::counts::ReplicaCounts;
 pub use store::read::days::{Days, PAST_DAYS, SOON_DAYS, week_end};
 pub use store::read::filter::{Condition, Test, WAITING};
-pub use store::read::find::{ID_PREFIX_MIN, IdMatch};
+pub use store::read::find::ID_PREFIX_MIN;
 pub use store::read::overview::{Expiring, Figures, Latest, Overview};
-pub use store::read::query::{Rows, Table, read_query};
+pub use store::read::query::{Rows, read_query};
 pub use store::read::related::{Change, Related};
 pub use store::read::totals::{DUE_GROUPS, Group, Totals, Weeks};
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
@@ -89,6 +87,7 @@ pub use store::schema::worth::WORTH;
 pub use store::status::Status;
 pub use store::sync_log::LogLine;
 pub use supervisor::supervise_sync;
+pub use sync::wall_clock as now;
 
 /// One connection to a replica. Each call is one short transaction. Not `Sync`: a thread opens a replica of its own.
 #[derive(Debug)]
@@ -290,10 +289,4 @@ impl Replica {
         notification::notify(&self.db);
         Ok(value)
     }
-}
-
-/// The time of this machine. For timestamps in the history and in files only; decisions must not depend on the local clock.
-pub fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -1,5 +1,5 @@
-//! The part of [`Replica`] for command lines: search by id, origins of values, counts, export, import, rebuild. Must not hold
-//! SQL.
+//! The part of [`Replica`] for command lines: search by id, origins of values, counts, all rows, export, import, rebuild. Must
+//! not hold SQL.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,11 +11,14 @@ use crate::store::edits::EditError;
 use crate::store::export::ExportSummary;
 use crate::store::import::Imported;
 use crate::store::read::counts::ReplicaCounts;
-use crate::store::read::find::IdMatch;
+use crate::store::read::view::{Near, Row, RowQuery};
 use crate::store::read::why::Why;
 use crate::store::{self, StoreError};
 use crate::sync::{SyncLock, wall_clock};
 use crate::{Origin, RebuildReport, Replica};
+
+/// The rows that [`Replica::each_row`] reads at once.
+pub const PAGE_ROWS: usize = 500;
 
 /// Prepares a database for a new download from the server: a damaged database, or one that a user does not trust. A
 /// damaged file is kept under another name. Readable edits are carried over; the result names the others. The caller
@@ -51,9 +54,28 @@ impl Replica {
         }
     }
 
-    /// Finds a record by the beginning of its id, among `kinds`. `also_gone` includes records that only edits or
+    /// Calls `each` with every row of a query, in its order, one page in memory at a time. Returns the number of rows. Belongs
+    /// into a snapshot: without one, a write of another process between two pages could repeat or skip a row.
+    pub fn each_row<E: From<StoreError>>(
+        &self,
+        query: &RowQuery,
+        mut each: impl FnMut(&Row) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let mut query = RowQuery { offset: 0, limit: PAGE_ROWS, near: None, ..query.clone() };
+        loop {
+            let page = self.rows(&query)?;
+            for row in &page.rows {
+                each(row)?;
+            }
+            query.offset += page.rows.len();
+            let Some(last) = page.rows.last().filter(|_| query.offset < page.total) else { return Ok(query.offset) };
+            query.near = Some(Near { id: last.id.clone(), number: query.offset - 1 });
+        }
+    }
+
+    /// Finds records by the beginning of their ids, among `kinds`: kinds and ids, a few at most. `also_gone` includes records that only edits or
     /// tombstones mention.
-    pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<IdMatch, StoreError> {
+    pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Vec<(Kind, String)>, StoreError> {
         store::read::find::find_by_prefix(&self.connection.borrow(), id, kinds, also_gone)
     }
 

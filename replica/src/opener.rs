@@ -34,7 +34,6 @@ pub fn open_file(path: &Path) -> Result<(), OpenError> {
     let mut command = Command::new(OPENER);
     command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A Ctrl-C in this terminal must not end the viewer.
-    #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut opener = command.spawn().map_err(|error| OpenError::NoOpener(path.to_owned(), error))?;
     let (sender, ended) = channel();

@@ -7,10 +7,10 @@ use hearth_contract::check::{Fields, Intent, check_field};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
 use hearth_replica::doctor::shell_quoted;
-use hearth_replica::{AttachError, AttachTo, Phase, Replica};
+use hearth_replica::{AttachError, Replica};
 use serde_json::json;
 
-use super::context::Context;
+use super::context::{Context, hint_to_send};
 use super::failure::{Exit, Failure};
 use super::{output, text, values};
 
@@ -34,24 +34,13 @@ pub(super) struct Attach {
     category: Option<String>,
 }
 
-/// What the files are attached to.
-enum Target {
-    /// New documents with these fields.
-    New(Fields),
-    /// The document with this id.
-    Document(String),
-}
-
 impl Attach {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.open_or_create()?;
-        let target = self.target(&replica)?;
-        let to = match &target {
-            Target::New(fields) => AttachTo::NewDocument(fields),
-            Target::Document(id) => AttachTo::Document(id),
-        };
+        let (fields, document) = self.target(&replica)?;
+        let made = replica.attach(&self.files, &fields, document.as_deref()).map_err(attach_failure)?;
         let mut attached = Vec::new();
-        for (file, one) in self.files.iter().zip(replica.attach(&self.files, &to).map_err(attach_failure)?) {
+        for (file, one) in self.files.iter().zip(made) {
             if !context.json {
                 output::message(&format!(
                     "attached {}, {}",
@@ -65,17 +54,15 @@ impl Attach {
                 "size_bytes": one.facts.size_bytes, "content_type": one.facts.content_type,
             }));
         }
-        let status = replica.status()?;
-        if status.daemon_pid.is_none() && status.phase != Phase::Local {
-            output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
-        }
+        hint_to_send(&replica)?;
         if context.json {
-            output::json(&attached.into())?;
+            output::json(&attached)?;
         }
         Ok(())
     }
 
-    fn target(&self, replica: &Replica) -> Result<Target, Failure> {
+    /// The fields of new documents, or the document that gets the file.
+    fn target(&self, replica: &Replica) -> Result<(Fields, Option<String>), Failure> {
         let mut fields = Fields::new();
         for (name, value) in [("title", &self.title), ("category", &self.category)] {
             let (Some(value), Some(field)) = (value, resource(Kind::Document).field(name)) else { continue };
@@ -87,14 +74,14 @@ impl Attach {
         }
         if self.to == HOME {
             fields.insert(SUBJECT_TYPE.to_owned(), HOME.into());
-            return Ok(Target::New(fields));
+            return Ok((fields, None));
         }
         let (kind, id) = values::find_record(replica, &self.to, false)?;
         match kind {
             Kind::Inventory | Kind::Vehicle => {
                 fields.insert(SUBJECT_TYPE.to_owned(), kind.as_str().into());
                 fields.insert(SUBJECT_ID.to_owned(), id.into());
-                Ok(Target::New(fields))
+                Ok((fields, None))
             }
             Kind::Document if self.files.len() > 1 => {
                 Err(Failure::new(Exit::Usage, "a document has one file; give one, or attach the files to an item")
@@ -104,10 +91,10 @@ impl Attach {
                 Err(Failure::new(Exit::Usage, "--title and --category are for new documents")
                     .hint(format!("hearth-replica set {id} title=TEXT")))
             }
-            Kind::Document => Ok(Target::Document(id)),
+            Kind::Document => Ok((fields, Some(id))),
             Kind::Property => {
                 fields.insert(SUBJECT_TYPE.to_owned(), HOME.into());
-                Ok(Target::New(fields))
+                Ok((fields, None))
             }
             Kind::Room | Kind::Task => {
                 let sentence = format!("a {kind} has no documents: attach the file to an item, a vehicle or the home");

@@ -4,11 +4,10 @@ use clap::{Args, Subcommand};
 use hearth_contract::formats::parse_id;
 use hearth_replica::qr_lines;
 use hearth_replica::sync::{CalendarLink, create_calendar, list_calendars, remove_calendar};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::sync::sync_config;
 use super::{output, runtime, text};
 
 /// Lines around the QR code of a new link.
@@ -38,7 +37,7 @@ enum Command {
 
 impl Calendar {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let config = sync_config(context)?;
+        let config = context.sync_config()?;
         match self.command {
             None => {
                 let made = runtime::block_on(async { Ok(create_calendar(&config, self.name.as_deref()).await?) })?;
@@ -75,7 +74,7 @@ fn unknown(id: &str) -> Failure {
 
 fn report_new(link: &CalendarLink, json: bool) -> Result<(), Failure> {
     if json {
-        return Ok(output::json(&link_json(link))?);
+        return Ok(output::json(link)?);
     }
     let url = text::one_line(link.url.as_deref().unwrap_or_default());
     let subscribe = url.split_once("://").map_or_else(String::new, |(_, rest)| format!("webcal://{rest}"));
@@ -91,7 +90,7 @@ fn report_new(link: &CalendarLink, json: bool) -> Result<(), Failure> {
 
 fn report_all(links: &[CalendarLink], json: bool) -> Result<(), Failure> {
     if json {
-        return Ok(output::json(&Value::Array(links.iter().map(link_json).collect()))?);
+        return Ok(output::json(&links)?);
     }
     if links.is_empty() {
         output::message("there are no links; hearth-replica calendar makes one");
@@ -102,10 +101,4 @@ fn report_all(links: &[CalendarLink], json: bool) -> Result<(), Failure> {
         output::line(&text::one_line(&line))?;
     }
     Ok(())
-}
-
-fn link_json(link: &CalendarLink) -> Value {
-    json!({
-        "id": link.id, "name": link.name, "url": link.url, "created_at": link.created_at, "last_used_at": link.last_used_at,
-    })
 }

@@ -8,22 +8,17 @@ use clap::{Args, Subcommand};
 use hearth_contract::schema::Kind;
 use hearth_replica::sync::exchange_captures;
 use hearth_replica::{
-    Acceptance, Capture, CapturePurpose, CaptureState, Draft, ID_PREFIX_MIN, NewCapture, Phase, Replica, Table, Taken,
-    now,
+    Acceptance, Capture, CapturePurpose, CaptureState, Draft, ID_PREFIX_MIN, NewCapture, Phase, Replica, Taken, now,
 };
 use serde_json::{Value, json};
 
-use super::context::Context;
+use super::context::{Context, hint_to_send};
 use super::failure::{Exit, Failure};
-use super::sync_goal::sync_config;
 use super::values::{self, Assignment};
-use super::{attach, lock_holder, output, runtime, signals, text};
+use super::{attach, files, lock_holder, output, runtime, signals, text};
 
 /// How long `captures` waits for the server before it shows what is known here.
 const LOOK_TIME: Duration = Duration::from_secs(3);
-
-/// Time between two looks at captures that another process sends.
-const WAIT_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The most characters of the words that were read, beside a value.
 const READ_CHARACTERS_MAX: usize = 40;
@@ -53,14 +48,12 @@ impl CaptureArguments {
         let new = NewCapture { files: self.files, room_id, note: self.note, subject };
         let id = replica.capture(&new, now()).map_err(attach::attach_failure)?;
         if context.json {
-            return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
+            return Ok(output::json(&find(&replica, &id)?)?);
         }
-        let status = replica.status()?;
-        if status.phase == Phase::Local {
+        if replica.status()?.phase == Phase::Local {
             output::message("stored on this device; this home has no server that could read it: accept it with --set");
-        } else if status.daemon_pid.is_none() {
-            output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
         }
+        hint_to_send(&replica)?;
         Ok(output::line(&id)?)
     }
 }
@@ -113,7 +106,7 @@ impl CaptureDecision {
             }
         };
         if context.json {
-            return Ok(output::json(&capture_json(&find(&replica, &id)?))?);
+            return Ok(output::json(&find(&replica, &id)?)?);
         }
         output::message(&done);
         Ok(())
@@ -140,7 +133,8 @@ fn look(context: &Context, replica: &Replica) {
     if !replica.captures().is_ok_and(|all| all.iter().any(is_reading)) {
         return;
     }
-    let (Ok(config), Ok(Some(lock))) = (sync_config(context), lock_holder::try_lock_opened(&context.profile.db)) else {
+    let (Ok(config), Ok(Some(lock))) = (context.sync_config(), lock_holder::try_lock_opened(&context.profile.db))
+    else {
         return;
     };
     drop(runtime::block_on(signals::run_within(LOOK_TIME, exchange_captures(&config, &lock))));
@@ -148,24 +142,18 @@ fn look(context: &Context, replica: &Replica) {
 
 /// Sends the captures that wait, until the deadline. The failure says how many are left.
 pub(super) fn finish(context: &Context, replica: &Replica, deadline: Instant) -> Result<(), Failure> {
-    let waits = || -> Result<i64, Failure> {
-        let waiting = replica.captures()?.iter().filter(|capture| capture.state == CaptureState::Waiting).count();
-        Ok(i64::try_from(waiting).unwrap_or(i64::MAX))
+    let waits = || -> Result<usize, Failure> {
+        Ok(replica.captures()?.iter().filter(|capture| capture.state == CaptureState::Waiting).count())
     };
     let time_left = || deadline.saturating_duration_since(Instant::now());
     let limit = if waits()? > 0 { time_left() } else { time_left().min(LOOK_TIME) };
     match lock_holder::try_lock_opened(&context.profile.db)? {
         Some(lock) => {
-            let config = sync_config(context)?;
+            let config = context.sync_config()?;
             // What cannot be sent now is counted below.
             drop(runtime::block_on(signals::run_within(limit, exchange_captures(&config, &lock)))?);
         }
-        None => {
-            while waits()? > 0 && !time_left().is_zero() {
-                signals::check_stop()?;
-                std::thread::sleep(WAIT_INTERVAL);
-            }
-        }
+        None => drop(files::wait_for_daemon(context, deadline, || Ok(waits()? == 0))?),
     }
     match waits()? {
         0 => Ok(()),
@@ -195,13 +183,13 @@ fn find(replica: &Replica, typed: &str) -> Result<Capture, Failure> {
 
 fn list(context: &Context, captures: &[Capture]) -> Result<(), Failure> {
     if context.json {
-        return Ok(output::json(&captures.iter().map(capture_json).collect())?);
+        return Ok(output::json(&captures)?);
     }
     if captures.is_empty() {
         output::message("there are no captures; hearth-replica capture PHOTO makes one");
         return Ok(());
     }
-    let columns = ["id", "state", "purpose", "what", "made", "problem"].map(str::to_owned).to_vec();
+    let columns = ["id", "state", "purpose", "what", "made", "problem"];
     let row = |capture: &Capture| {
         vec![
             capture.id.as_str().into(),
@@ -212,7 +200,7 @@ fn list(context: &Context, captures: &[Capture]) -> Result<(), Failure> {
             capture.why().into(),
         ]
     };
-    output::table(&Table { columns, rows: captures.iter().map(row).collect() })?;
+    output::table(&columns, captures.iter().map(row))?;
     if let Some(ready) = captures.iter().find(|capture| capture.state == CaptureState::Ready) {
         output::next_step(&format!("hearth-replica captures {}", ready.id));
     }
@@ -221,7 +209,7 @@ fn list(context: &Context, captures: &[Capture]) -> Result<(), Failure> {
 
 fn show(context: &Context, capture: &Capture) -> Result<(), Failure> {
     if context.json {
-        return Ok(output::json(&capture_json(capture))?);
+        return Ok(output::json(capture)?);
     }
     output::line(&text::one_line(&format!("{}  {}  {}", capture.id, capture.state, capture.title())))?;
     if let Some(why) = capture.why() {
@@ -257,13 +245,13 @@ fn show_draft(draft: &Draft) -> Result<(), Failure> {
             word("why")
         )))?;
     }
-    let columns = ["field", "value", "confidence", "from", "read"].map(str::to_owned).to_vec();
+    let columns = ["field", "value", "confidence", "from", "read"];
     let row = |(field, value): (&String, &Value)| {
         let (from, read) = draft.source_of(field);
         let read: String = read.chars().take(READ_CHARACTERS_MAX).collect();
         vec![field.as_str().into(), value.clone(), draft.confidence(field).into(), from.into(), read.into()]
     };
-    Ok(output::table(&Table { columns, rows: draft.fields.iter().map(row).collect() })?)
+    Ok(output::table(&columns, draft.fields.iter().map(row))?)
 }
 
 /// Arguments of `accept`.
@@ -328,7 +316,7 @@ impl Accept {
             Failure::from(error).hint(next)
         })?;
         match context.json {
-            true => Ok(output::json(&json!({ "capture": capture.id, "kind": kind.as_str(), "id": id }))?),
+            true => Ok(output::json(&json!({ "capture": capture.id, "kind": kind, "id": id }))?),
             false => Ok(output::line(&id)?),
         }
     }
@@ -338,22 +326,4 @@ impl Accept {
 fn same_serial(draft: &Draft) -> Option<(String, String)> {
     let found = draft.matches.iter().find(|found| found["why"] == "same_serial").filter(|_| draft.id.is_none())?;
     Some((found["id"].as_str()?.to_owned(), found["name"].as_str().unwrap_or_default().to_owned()))
-}
-
-fn capture_json(capture: &Capture) -> Value {
-    let record =
-        |record: &Option<(Kind, String)>| record.as_ref().map(|(kind, id)| json!({ "type": kind.as_str(), "id": id }));
-    let draft = |draft: &Draft| {
-        json!({
-            "name": draft.name, "source": draft.source, "type": draft.kind.as_str(), "id": draft.id, "fields": draft.fields,
-            "evidence": draft.evidence, "matches": draft.matches,
-        })
-    };
-    json!({
-        "id": capture.id, "server_id": capture.server_id, "purpose": capture.purpose, "state": capture.state,
-        "unsent": capture.is_unsent, "files": capture.files, "room_id": capture.room_id, "note": capture.note,
-        "subject": record(&capture.subject), "created_at": capture.created_at,
-        "drafts": capture.drafts.iter().map(draft).collect::<Vec<_>>(), "problem": capture.problem,
-        "accepted": record(&capture.accepted),
-    })
 }

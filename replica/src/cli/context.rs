@@ -1,10 +1,11 @@
-//! The context of each command: the profile, and the replica on request. Must not know which command runs.
+//! The context of each command: the profile, the replica and the settings of a sync on request. Must not know which command runs.
 
 use std::path::Path;
 
 use hearth_replica::doctor::{Cause, diagnose};
 use hearth_replica::profile::Profile;
-use hearth_replica::{Origin, Replica, StoreError};
+use hearth_replica::sync::SyncConfig;
+use hearth_replica::{Origin, Phase, Replica, StoreError};
 
 use super::failure::{Exit, Failure};
 use super::output;
@@ -69,6 +70,28 @@ impl Context {
         report_restored(&replica);
         Ok(replica)
     }
+
+    /// The settings of the sync. An incomplete profile is a failure with the command to type.
+    pub(super) fn sync_config(&self) -> Result<SyncConfig, Failure> {
+        let profile = &self.profile;
+        profile.sync_config().ok_or_else(|| {
+            let failure = match (&profile.server, profile.key_error()) {
+                (None, _) => Failure::new(Exit::NotFound, profile.no_server_text()),
+                (Some(_), Some(error)) => return error.into(),
+                (Some(_), None) => Failure::new(Exit::Key, profile.no_key_text()),
+            };
+            failure.hint("hearth-replica init --server URL")
+        })
+    }
+}
+
+/// Prints how a change is sent, when no process sends it.
+pub(super) fn hint_to_send(replica: &Replica) -> Result<(), StoreError> {
+    let status = replica.status()?;
+    if status.daemon_pid.is_none() && status.phase != Phase::Local {
+        output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
+    }
+    Ok(())
 }
 
 /// Prints what was restored because another program had removed or altered it.

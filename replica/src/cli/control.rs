@@ -34,7 +34,7 @@ impl Reconcile {
         if self.accept_local || self.discard_local {
             return answer_held_changes(context, &replica, self.accept_local);
         }
-        let config = sync::sync_config(context)?;
+        let config = context.sync_config()?;
         replica.reconcile(self.accept_deletions)?;
         let now = match sync::sync_to_current(context, &replica, &config, self.timeout) {
             Ok(now) => now,
@@ -68,12 +68,9 @@ fn answer_held_changes(context: &Context, replica: &Replica, is_accepted: bool) 
         } else {
             String::new()
         };
-        format!("{} made{refused}.", text::count(i64::try_from(edits).unwrap_or(i64::MAX), "edit"))
+        format!("{} made{refused}.", text::count(edits, "edit"))
     } else {
-        format!(
-            "{} dropped.",
-            text::count(i64::try_from(replica.discard_held_changes()?).unwrap_or(i64::MAX), "change")
-        )
+        format!("{} dropped.", text::count(replica.discard_held_changes()?, "change"))
     };
     let now = replica.status()?;
     if context.json {

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use hearth_replica::{Decided, Edit, EditError, EditState, Replica, Settled, StoreError};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -93,7 +93,7 @@ pub(super) fn report_each(
         }
     }
     if context.json {
-        output::json(&Value::Array(all))?;
+        output::json(&all)?;
     }
     match (stopped, refused.first()) {
         (Some(failure), _) => Err(failure),

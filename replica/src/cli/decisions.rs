@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::is_subject;
-use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution, Table};
-use serde_json::{Value, json};
+use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution};
+use serde_json::Value;
 
 use super::context::Context;
 use super::decision_report::{EditLookup, Target, report, report_each};
@@ -80,29 +81,18 @@ pub(super) struct Resolve {
     /// Number of the edit in conflict
     edit: i64,
     /// The choice for all fields without --field
-    #[arg(required_unless_present = "fields")]
-    side: Option<Side>,
+    #[arg(required_unless_present = "fields", value_parser = side_parser())]
+    side: Option<Choice>,
     /// The choice for one field: FIELD=mine, FIELD=theirs, or FIELD==VALUE for another value
     #[arg(long = "field", value_name = "FIELD=CHOICE")]
     fields: Vec<String>,
 }
 
-/// A side of a conflict.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Side {
-    /// Keep the local value
-    Mine,
-    /// Take the server's value
-    Theirs,
-}
-
-impl From<Side> for Choice {
-    fn from(side: Side) -> Choice {
-        match side {
-            Side::Mine => Choice::Mine,
-            Side::Theirs => Choice::Theirs,
-        }
-    }
+/// Parses a side of a conflict.
+fn side_parser() -> impl TypedValueParser<Value = Choice> {
+    let sides = [("mine", "Keep the local value"), ("theirs", "Take the server's value")];
+    PossibleValuesParser::new(sides.map(|(side, help)| PossibleValue::new(side).help(help)))
+        .map(|side| if side == "mine" { Choice::Mine } else { Choice::Theirs })
 }
 
 impl Resolve {
@@ -133,7 +123,7 @@ impl Resolve {
             let typed = parse_fields(&replica, self.edit, &values)?.into_iter();
             fields.extend(typed.map(|(name, value)| (name, Choice::Value(value))));
         }
-        let resolution = Resolution { fields, rest: self.side.map(Choice::from) };
+        let resolution = Resolution { fields, rest: self.side };
         check_fields_in_conflict(&replica, self.edit, &resolution)?;
         report(context, &replica, Target::Waiting(self.edit), replica.resolve(self.edit, &resolution))
     }
@@ -165,14 +155,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let conflicts = replica.conflicts()?;
     if context.json {
-        let all = conflicts.iter().map(|one| {
-            json!({
-                "edit_id": one.edit_id, "kind": one.kind.as_str(), "record_id": one.record_id, "title": one.title,
-                "field": one.field, "base": one.base, "mine": one.mine, "theirs": one.theirs,
-                "theirs_at": one.theirs_at, "theirs_by": one.theirs_by,
-            })
-        });
-        return Ok(output::json(&all.collect())?);
+        return Ok(output::json(&conflicts)?);
     }
     // For a conflict without fields the edit has the reason: the record was deleted on the server, or the id is already
     // taken.
@@ -187,8 +170,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
         return Ok(());
     }
     let reason = |edit| edits.iter().find(|one| one.id == edit).and_then(|one| one.reason.clone());
-    let columns =
-        ["edit", "kind", "title", "field", "base", "mine", "theirs", "since", "by"].map(str::to_owned).to_vec();
+    let columns = ["edit", "kind", "title", "field", "base", "mine", "theirs", "since", "by"];
     let rows = conflicts.into_iter().map(|one| {
         let since = one.theirs_at.or_else(|| reason(one.edit_id)).map_or("deleted on the server".into(), Value::from);
         vec![
@@ -203,7 +185,7 @@ pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
             one.theirs_by.into(),
         ]
     });
-    output::table(&Table { columns, rows: rows.collect() })?;
+    output::table(&columns, rows)?;
     output::next_step("hearth-replica resolve EDIT mine, or theirs");
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use hearth_replica::doctor::{Finding, Severity, Topic, examine, examine_without_profile};
 use hearth_replica::profile::{Profile, ProfileError};
 use hearth_replica::{Origin, Replica};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -34,11 +34,11 @@ fn report(db: &Path, findings: &[Finding], json: bool, is_there: bool) -> Result
     if json {
         let all = findings.iter().map(|finding| {
             json!({
-                "matter": finding.topic.as_str(), "grade": finding.severity.as_str(), "text": finding.text,
+                "matter": finding.topic, "grade": finding.severity, "text": finding.text,
                 "next": finding.next.as_deref().map(output::with_home_flags),
             })
         });
-        output::json(&Value::Array(all.collect()))?;
+        output::json(&all.collect::<Vec<_>>())?;
     } else {
         for Finding { topic, severity, text, next, .. } in findings {
             let head = format!("{:<9}{:<10}", severity.as_str(), topic.as_str());

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hearth_contract::check::Fields;
-use hearth_replica::{Edit, EditState, Phase, Settled, Status, Table};
+use hearth_replica::{Edit, EditState, Phase, Settled, Status};
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -47,14 +47,14 @@ fn list_open(context: &Context) -> Result<(), Failure> {
     let status = replica.status()?;
     explain_sent_edits(&mut edits, &status);
     if context.json {
-        return Ok(output::json(&edits.iter().map(edit_json).collect())?);
+        return Ok(output::json(&edits)?);
     }
     if edits.is_empty() {
         output::message("no local change waits");
         return Ok(());
     }
     let next = edits.iter().find_map(decision_command);
-    let columns = ["id", "state", "method", "kind", "title", "changes", "reason"].map(str::to_owned).to_vec();
+    let columns = ["id", "state", "method", "kind", "title", "changes", "reason"];
     let row = |edit: Edit| {
         vec![
             edit.id.into(),
@@ -66,7 +66,7 @@ fn list_open(context: &Context) -> Result<(), Failure> {
             edit.reason.into(),
         ]
     };
-    output::table(&Table { columns, rows: edits.into_iter().map(row).collect() })?;
+    output::table(&columns, edits.into_iter().map(row))?;
     if let Some(next) = next {
         output::next_step(&next);
     } else if status.phase == Phase::Local {
@@ -117,7 +117,7 @@ fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
             .iter()
             .map(|edit| {
                 json!({
-                    "id": edit.id, "kind": edit.kind.as_str(), "record_id": edit.record_id, "title": edit.title,
+                    "id": edit.id, "kind": edit.kind, "record_id": edit.record_id, "title": edit.title,
                     "method": edit.method, "patch": edit.patch, "base": edit.base, "outcome": edit.outcome,
                     "rev": edit.rev, "reason": edit.reason, "reason_code": null, "origin": edit.origin, "created_at": edit.created_at,
                     "settled_at": edit.settled_at,
@@ -141,8 +141,7 @@ fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
                 edit.reason.into(),
             ]
         };
-        let rows = edits.into_iter().map(row).collect();
-        output::table(&Table { columns: columns.map(str::to_owned).to_vec(), rows })?;
+        output::table(&columns, edits.into_iter().map(row))?;
     }
     if is_cut {
         output::message(&format!("only the newest {limit}; --limit shows more"));
@@ -154,14 +153,4 @@ fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
 fn changes_text(patch: &Fields) -> Value {
     let all = patch.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
     console::truncate_str(&all, CHANGES_CHARS_MAX, "…").into()
-}
-
-/// An open edit as JSON: the columns of `edits`, and the title of the record.
-pub(super) fn edit_json(edit: &Edit) -> Value {
-    json!({
-        "id": edit.id, "kind": edit.kind.as_str(), "record_id": edit.record_id, "title": edit.title,
-        "method": edit.method, "patch": edit.patch, "base": edit.base, "state": edit.state,
-        "reason": edit.reason, "reason_code": edit.reason_code, "attempts": edit.attempts, "next_attempt_at": edit.next_attempt_at,
-        "problem": edit.problem, "origin": edit.origin, "created_at": edit.created_at,
-    })
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use hearth_replica::BlockCause;
 use hearth_replica::doctor::{
-    DELETION_ADVICE, OTHER_HOME_ADVICE, REBUILD_COMMAND, REFILL_ADVICE, client_error_text, diagnose, key_file_advice,
-    shell_quoted,
+    DELETION_ADVICE, NEW_KEY_COMMAND, OTHER_HOME_ADVICE, REBUILD_COMMAND, REFILL_ADVICE, client_error_text, diagnose,
+    key_file_advice, new_key_advice, shell_quoted,
 };
-use hearth_replica::profile::ProfileError;
+use hearth_replica::profile::{Profile, ProfileError};
 use hearth_replica::sync::{ClientError, RefillError, SyncError};
 use hearth_replica::{EditError, StoreError};
 
@@ -44,40 +44,13 @@ Exit codes:
   8  the database is damaged, or was removed while in use
   130, 143  stopped by Ctrl-C or SIGTERM";
 
-/// The step to take after a failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NextStep {
-    /// Type a command. The text may hold several commands with words between them.
-    Type(String),
-    /// Download everything from the server again.
-    Rebuild,
-    /// Store another API key at the source of the present key. A running sync takes the new key at once.
-    NewKey,
-}
-
-impl NextStep {
-    /// The step as text. `new_key` is the text for [`NextStep::NewKey`], from `doctor::new_key_advice`.
-    pub(super) fn text(&self, new_key: &str) -> String {
-        match self {
-            NextStep::Type(command) => command.clone(),
-            NextStep::Rebuild => REBUILD_COMMAND.to_owned(),
-            NextStep::NewKey => new_key.to_owned(),
-        }
-    }
-}
-
-impl<T: Into<String>> From<T> for NextStep {
-    fn from(command: T) -> NextStep {
-        NextStep::Type(command.into())
-    }
-}
-
 /// A failed command: the exit code, the fault, and the next step.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) exit: Exit,
     pub(super) text: String,
-    pub(super) next: Option<NextStep>,
+    /// The command to type next, perhaps with words around it.
+    pub(super) next: Option<String>,
     /// The database error, until [`Failure::about`] adds the path of the database.
     store: Option<StoreError>,
 }
@@ -88,25 +61,29 @@ impl Failure {
     }
 
     /// The same failure with another next step.
-    pub(super) fn hint(mut self, next: impl Into<NextStep>) -> Failure {
+    pub(super) fn hint(mut self, next: impl Into<String>) -> Failure {
         self.next = Some(next.into());
         self
     }
 
     /// True when a rebuild may help: the database failed, or the next step is a rebuild.
     pub(super) fn calls_for_rebuild(&self) -> bool {
-        self.store.is_some() || self.next == Some(NextStep::Rebuild)
+        self.store.is_some() || self.next.as_deref() == Some(REBUILD_COMMAND)
     }
 
-    /// Adds the diagnosis of a database error, for the database at `db`. Damage is reported to the process that syncs.
-    pub(super) fn about(mut self, db: &Path) -> Failure {
+    /// Adds the diagnosis of a database error, and the place for a new key, for the home of a profile. Damage is reported to
+    /// the process that syncs.
+    pub(super) fn about(mut self, profile: &Profile) -> Failure {
         if let Some(error) = self.store.take().filter(|_| self.next.is_none()) {
             if error.is_damaged() {
-                hearth_replica::report_damage(db);
+                hearth_replica::report_damage(&profile.db);
             }
-            let diagnosis = diagnose(db, &error);
+            let diagnosis = diagnose(&profile.db, &error);
             self.text = diagnosis.text;
-            self.next = Some(diagnosis.next.into());
+            self.next = Some(diagnosis.next);
+        }
+        if self.next.as_deref() == Some(NEW_KEY_COMMAND) {
+            self.next = Some(new_key_advice(profile));
         }
         self
     }
@@ -168,7 +145,7 @@ impl From<ClientError> for Failure {
                 Failure::new(Exit::Usage, text).hint("hearth-replica init --server http://HOST:PORT")
             }
             ClientError::Refused(401 | 403, _) | ClientError::Key => {
-                Failure::new(Exit::Key, text).hint(NextStep::NewKey)
+                Failure::new(Exit::Key, text).hint(NEW_KEY_COMMAND)
             }
             ClientError::Unreachable(server, _) => Failure::new(Exit::Unreachable, text)
                 .hint(format!("curl -i {server}/v1, and repeat the command when the server answers")),
@@ -205,17 +182,14 @@ impl From<SyncError> for Failure {
             SyncError::Store(error) => error.into(),
             SyncError::Client(error) => error.into(),
             SyncError::Profile(error) => error.into(),
-            SyncError::NeedsKey(_) => {
-                Failure::new(Exit::Key, text::one_line(&error.to_string())).hint(NextStep::NewKey)
-            }
+            SyncError::NeedsKey(_) => Failure::new(Exit::Key, text::one_line(&error.to_string())).hint(NEW_KEY_COMMAND),
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
-            SyncError::Asks(why) => Failure::new(Exit::NeedsYou, text::one_line(&why)).hint(DELETION_ADVICE),
-            SyncError::RebuildWanted => Failure::new(Exit::Failure, error.to_string()).hint(NextStep::Rebuild),
+            SyncError::RebuildWanted => Failure::new(Exit::Failure, error.to_string()).hint(REBUILD_COMMAND),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(cause, why) => {
                 let failure = Failure::new(Exit::NeedsYou, text::one_line(&why));
                 match cause {
-                    BlockCause::UnknownCursor => failure.hint(NextStep::Rebuild),
+                    BlockCause::UnknownCursor => failure.hint(REBUILD_COMMAND),
                     BlockCause::AnotherHome => failure.hint(OTHER_HOME_ADVICE),
                     BlockCause::Deletions => failure.hint(DELETION_ADVICE),
                     BlockCause::Refill => failure.hint(REFILL_ADVICE),
@@ -248,7 +222,7 @@ mod tests {
     #[test]
     fn block_cause_sets_next_step() {
         let next = |cause| Failure::from(SyncError::Blocked(cause, "why".to_owned())).next.unwrap();
-        assert_eq!(next(BlockCause::UnknownCursor), NextStep::Rebuild);
-        assert_eq!(next(BlockCause::AnotherHome), OTHER_HOME_ADVICE.into());
+        assert_eq!(next(BlockCause::UnknownCursor), REBUILD_COMMAND);
+        assert_eq!(next(BlockCause::AnotherHome), OTHER_HOME_ADVICE);
     }
 }

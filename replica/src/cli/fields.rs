@@ -3,7 +3,6 @@
 use clap::Args;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Presence, Preset};
-use hearth_replica::Table;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -34,12 +33,12 @@ impl Fields {
                     "about": field.about,
                 })
             });
-            return Ok(output::json(&all.collect())?);
+            return Ok(output::json(&all.collect::<Vec<_>>())?);
         }
-        let columns = ["field", "values", "default", "about"].map(str::to_owned).to_vec();
+        let columns = ["field", "values", "default", "about"];
         let rows = fields.iter().map(|field| {
             vec![field.name.into(), field.allowed_values().into(), default(field.presence), field.about.into()]
         });
-        Ok(output::table(&Table { columns, rows: rows.collect() })?)
+        Ok(output::table(&columns, rows)?)
     }
 }

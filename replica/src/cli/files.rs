@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use hearth_contract::schema::Kind;
-use hearth_replica::sync::{SyncConfig, SyncError, fetch_files};
-use hearth_replica::{FileChoice, FileRow, FileState, IdMatch, Replica, Table, notification, now, open_file};
+use hearth_replica::sync::{SyncConfig, SyncLock, fetch_files};
+use hearth_replica::{FileChoice, FileRow, FileState, Replica, notification, now, open_file};
 use serde_json::{Value, json};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::{duration, lock_holder, output, runtime, signals, sync_goal, text};
+use super::{duration, lock_holder, output, runtime, signals, text};
 
 /// The default for `--limit`.
 const LIST_LIMIT: usize = 1000;
@@ -23,7 +23,7 @@ const SHORT_HASH: usize = 12;
 /// Digits of a hash from which a text can name a file.
 const HASH_DIGITS_MIN: usize = 8;
 
-/// How long a daemon may be silent before `fetch` looks again.
+/// How long a daemon may be silent before a command looks again.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Arguments of `files`.
@@ -110,13 +110,13 @@ fn list(context: &Context, limit: usize) -> Result<(), Failure> {
     let is_cut = files.len() > limit;
     files.truncate(limit);
     if context.json {
-        return Ok(output::json(&files.iter().map(file_json).collect())?);
+        return Ok(output::json(&files.iter().map(file_json).collect::<Vec<_>>())?);
     }
     if files.is_empty() {
         output::message(&output::with_home_flags("no document has a file; next: hearth-replica attach FILE --to ID"));
         return Ok(());
     }
-    let columns = ["sha256", "state", "size", "type", "documents", "problem"].map(str::to_owned).to_vec();
+    let columns = ["sha256", "state", "size", "type", "documents", "problem"];
     let rows = files.iter().map(|file| {
         let titles: Vec<&str> = file.documents.iter().map(|(_, title)| title.as_str()).collect();
         let state = if file.is_requested { "asked for" } else { file.state.as_str() };
@@ -129,7 +129,7 @@ fn list(context: &Context, limit: usize) -> Result<(), Failure> {
             problem_text(file).into(),
         ]
     });
-    output::table(&Table { columns, rows: rows.collect() })?;
+    output::table(&columns, rows)?;
     if is_cut {
         output::message(&format!("only the first {limit}; --limit shows more"));
     }
@@ -150,19 +150,17 @@ fn file_json(file: &FileRow) -> Value {
 
 /// The file that a text names: a document with a file, or the beginning of a hash.
 fn find(replica: &Replica, typed: &str) -> Result<FileRow, Failure> {
-    let hash = match replica.find(typed, &[Kind::Document], false)? {
-        IdMatch::One(_, id) => document_file(replica, &id)?,
-        IdMatch::Nothing if is_hash_beginning(typed) => {
-            match replica.file_hashes(&typed.to_ascii_lowercase())?.as_slice() {
-                [hash] => hash.clone(),
-                [] => return Err(missing(typed)),
-                _ => {
-                    let sentence = format!("the hashes of several files begin with {typed}");
-                    return Err(Failure::new(Exit::Usage, sentence)
-                        .hint("repeat with more digits, as in hearth-replica files --json"));
-                }
+    let hash = match replica.find(typed, &[Kind::Document], false)?.as_slice() {
+        [(_, id)] => document_file(replica, id)?,
+        [] if is_hash_beginning(typed) => match replica.file_hashes(&typed.to_ascii_lowercase())?.as_slice() {
+            [hash] => hash.clone(),
+            [] => return Err(missing(typed)),
+            _ => {
+                let sentence = format!("the hashes of several files begin with {typed}");
+                return Err(Failure::new(Exit::Usage, sentence)
+                    .hint("repeat with more digits, as in hearth-replica files --json"));
             }
-        }
+        },
         _ => {
             let (kind, id) = super::values::find_record(replica, typed, false)?;
             match kind {
@@ -236,13 +234,11 @@ impl Fetch {
 
 /// Waits until no requested file is left. The files are fetched here, or by the process that syncs.
 fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Result<(), Failure> {
-    let config = sync_goal::sync_config(context)?;
+    let config = context.sync_config()?;
     let before = replica.files(usize::MAX)?;
     let asked: Vec<&FileRow> = before.iter().filter(|file| file.is_requested).collect();
-    match lock_holder::try_lock_opened(&context.profile.db)? {
-        Some(lock) => fetch_here(&config, &lock, limit)?,
-        None => wait_for_daemon(context, replica, limit)?,
-    }
+    let lock = lock_holder::try_lock_opened(&context.profile.db)?;
+    fetch_within(context, replica, &config, lock, limit)?;
     let mut failed = Vec::new();
     for file in &asked {
         if let Some(now) = replica.file(&file.sha256)?.filter(|now| now.state != FileState::Present) {
@@ -255,7 +251,7 @@ fn fetch_requested(context: &Context, replica: &Replica, limit: Duration) -> Res
         }
     }
     let fetched = asked.len() - failed.len();
-    output::message(&format!("{} fetched", text::count(i64::try_from(fetched).unwrap_or(i64::MAX), "file")));
+    output::message(&format!("{} fetched", text::count(fetched, "file")));
     match failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::new(Exit::NotFound, failed.join("\n  "))
@@ -268,11 +264,9 @@ pub(super) fn finish_requested(context: &Context, replica: &Replica, deadline: I
     if replica.file_counts()?.requested == 0 {
         return Ok(());
     }
-    let (config, limit) = (sync_goal::sync_config(context)?, deadline.saturating_duration_since(Instant::now()));
-    let ended = match lock_holder::try_lock_opened(&context.profile.db)? {
-        Some(lock) => fetch_here(&config, &lock, limit),
-        None => wait_for_daemon(context, replica, limit),
-    };
+    let (config, limit) = (context.sync_config()?, deadline.saturating_duration_since(Instant::now()));
+    let lock = lock_holder::try_lock_opened(&context.profile.db)?;
+    let ended = fetch_within(context, replica, &config, lock, limit);
     match (replica.file_counts()?.requested, ended) {
         (0, _) => Ok(()),
         (_, Err(failure)) if matches!(failure.exit, Exit::Interrupted | Exit::Terminated) => Err(failure),
@@ -284,33 +278,46 @@ pub(super) fn finish_requested(context: &Context, replica: &Replica, deadline: I
     }
 }
 
-fn fetch_here(config: &SyncConfig, lock: &hearth_replica::sync::SyncLock, limit: Duration) -> Result<(), Failure> {
-    let fetching = fetch_files(&config.db, &config.server, &config.key, lock);
-    match runtime::block_on(signals::run_within(limit, fetching))? {
-        Some(ended) => ended.map_err(|error: SyncError| error.into()),
-        None => Err(late()),
+/// Fetches the files that are asked for: here with the sync lock, else by the process that syncs.
+fn fetch_within(
+    context: &Context,
+    replica: &Replica,
+    config: &SyncConfig,
+    lock: Option<SyncLock>,
+    limit: Duration,
+) -> Result<(), Failure> {
+    let is_done = match lock {
+        Some(lock) => {
+            let fetching = fetch_files(&config.db, &config.server, &config.key, &lock);
+            runtime::block_on(signals::run_within(limit, fetching))?.transpose()?.is_some()
+        }
+        None => wait_for_daemon(context, Instant::now() + limit, || Ok(replica.file_counts()?.requested == 0))?,
+    };
+    match is_done {
+        true => Ok(()),
+        false => Err(Failure::new(Exit::Unreachable, "the files did not come in time")
+            .hint("hearth-replica status; then repeat the command")),
     }
 }
 
-fn late() -> Failure {
-    Failure::new(Exit::Unreachable, "the files did not come in time")
-        .hint("hearth-replica status; then repeat the command")
-}
-
-fn wait_for_daemon(context: &Context, replica: &Replica, limit: Duration) -> Result<(), Failure> {
+/// Waits until the process that syncs has done something, and looks after each of its changes. False: the time is over.
+pub(super) fn wait_for_daemon(
+    context: &Context,
+    deadline: Instant,
+    is_done: impl Fn() -> Result<bool, Failure>,
+) -> Result<bool, Failure> {
     let (notify, notifications) = channel();
     let _watch = notification::subscribe(&context.profile.db, move || {
         let _ = notify.send(());
     })?;
-    let deadline = Instant::now() + limit;
     loop {
         signals::check_stop()?;
-        if replica.file_counts()?.requested == 0 {
-            return Ok(());
+        if is_done()? {
+            return Ok(true);
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(late());
+            return Ok(false);
         }
         let _ = notifications.recv_timeout(left.min(LOOK_INTERVAL));
     }
@@ -325,9 +332,7 @@ fn verify(context: &Context) -> Result<(), Failure> {
         asked += replica.request_files(FileChoice::One(hash), now())?;
     }
     if context.json {
-        output::json(&json!({
-            "lost": found.lost, "damaged": found.damaged, "found": found.found, "removed": found.removed,
-        }))?;
+        output::json(&found)?;
     } else {
         let here = replica.file_counts()?;
         output::line(&format!(

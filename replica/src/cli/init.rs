@@ -1,7 +1,7 @@
 //! `init`: sets up a home on this machine. Must not start a sync.
 
 use std::io::{self, BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hearth_contract::key::parse_key;
@@ -66,15 +66,10 @@ pub(super) struct Init {
 }
 
 impl Init {
-    /// The arguments of a command that takes the key of a server as `init` does.
-    pub(super) fn new(server: &str, key_file: Option<PathBuf>, ask_key: bool) -> Init {
-        Init { server: Some(server.to_owned()), no_server: false, key_file, ask_key, take_over: false }
-    }
-
-    pub(super) fn run(self, context: Context) -> Result<(), Failure> {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         match &self.server {
-            Some(server) => self.connect(&context, server.trim_end_matches('/')),
-            None => begin_without_server(&context),
+            Some(server) => self.connect(context, server.trim_end_matches('/')),
+            None => begin_without_server(context),
         }
     }
 
@@ -86,7 +81,7 @@ impl Init {
         let profile = Profile::for_setup(&context.profile.name, db.as_deref(), context.named)?;
         // Before a person approves this device: a fault of these files needs no key.
         let existing = database_exists(&profile.db).then(|| context.open_or_create()).transpose()?;
-        let (key, is_issued) = self.key(server)?;
+        let (key, is_issued) = key(server, self.key_file.as_deref(), self.ask_key)?;
         let adopted = self.adopt(context, server, key, profile, existing);
         if is_issued && adopted.is_err() {
             let device = machine_name();
@@ -126,17 +121,11 @@ impl Init {
 
         let replica = existing.map_or_else(|| context.open_or_create(), Ok)?;
         // A refill that runs now must not be given up under its process.
-        let lock =
-            match plan_refill(&profile.db)?.server {
-                None => None,
-                Some(_) => Some(lock_holder::try_lock(&profile.db)?.ok_or_else(|| {
-                    lock_holder::lock_conflict(&profile.db, &lock_holder::stop_advice(&context.profile))
-                })?),
-            };
+        let lock = plan_refill(&profile.db)?.server.map(|_| lock_holder::take_lock(&profile)).transpose()?;
         let is_adopted = replica.adopt(server, &identity)?;
         drop(lock);
         if !is_adopted {
-            self.take_over(context, server, &identity, &profile, &replica)?;
+            self.take_over(server, &identity, &profile, &replica)?;
         }
         profile.server = Some(server.to_owned());
         profile.conflict_policy = context.profile.conflict_policy;
@@ -148,7 +137,6 @@ impl Init {
     /// Follows a home other than that of the database, if it was filled with the records of that home.
     fn take_over(
         &self,
-        context: &Context,
         server: &str,
         identity: &Identity,
         profile: &Profile,
@@ -166,9 +154,7 @@ impl Init {
             return Err(Failure::new(Exit::Failure, text)
                 .hint(format!("hearth-replica init --server {server} --take-over, to follow it with this replica")));
         }
-        let Some(_lock) = lock_holder::try_lock(&profile.db)? else {
-            return Err(lock_holder::lock_conflict(&profile.db, &lock_holder::stop_advice(&context.profile)));
-        };
+        let _lock = lock_holder::take_lock(profile)?;
         Ok(replica.take_over(server, identity)?)
     }
 
@@ -207,34 +193,30 @@ impl Init {
         let is_other = self.key_file.as_ref().map_or(self.ask_key, |given| file.as_ref() != Some(given));
         is_other.then_some(variable)
     }
+}
 
-    /// The key, and true when the server has issued it just now.
-    pub(super) fn key(&self, server: &str) -> Result<(SecretString, bool), Failure> {
-        if let Some(file) = &self.key_file {
-            return Ok((profile::key_from_file(file)?, false));
-        }
-        if !self.ask_key
-            && let Some(key) = profile::key_from_environment()?
-        {
-            return Ok((key, false));
-        }
-        let text = if io::stdin().is_terminal() {
-            if !self.ask_key
-                && let Some(key) = key_by_approval(server)?
-            {
-                return Ok((key, true));
-            }
-            output::message("API key (not shown):");
-            console::Term::stderr().read_secure_line()?
-        } else {
-            let mut text = String::new();
-            io::stdin().lock().read_line(&mut text)?;
-            text
-        };
-        if text.trim().is_empty() {
-            return Err(Failure::new(Exit::Key, "no key was given")
-                .hint("repeat with --key-file FILE, with HEARTH_API_KEY set, or with the key on stdin"));
-        }
-        Ok((text.trim().to_owned().into(), false))
+/// The key of a server from the sources of `init`, and true when the server has issued it just now.
+pub(super) fn key(server: &str, key_file: Option<&Path>, ask_key: bool) -> Result<(SecretString, bool), Failure> {
+    if let Some(file) = key_file {
+        return Ok((profile::key_from_file(file)?, false));
     }
+    if !ask_key && let Some(key) = profile::key_from_environment()? {
+        return Ok((key, false));
+    }
+    let text = if io::stdin().is_terminal() {
+        if !ask_key && let Some(key) = key_by_approval(server)? {
+            return Ok((key, true));
+        }
+        output::message("API key (not shown):");
+        console::Term::stderr().read_secure_line()?
+    } else {
+        let mut text = String::new();
+        io::stdin().lock().read_line(&mut text)?;
+        text
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::new(Exit::Key, "no key was given")
+            .hint("repeat with --key-file FILE, with HEARTH_API_KEY set, or with the key on stdin"));
+    }
+    Ok((text.trim().to_owned().into(), false))
 }

@@ -39,6 +39,11 @@ pub(super) fn stop_advice(profile: &Profile) -> String {
     format!("{ways}, then repeat the command")
 }
 
+/// Takes the sync lock of a profile's database. Error: another process holds the lock; the next step ends that process.
+pub(super) fn take_lock(profile: &Profile) -> Result<SyncLock, Failure> {
+    try_lock(&profile.db)?.ok_or_else(|| lock_conflict(&profile.db, &stop_advice(profile)))
+}
+
 /// Takes the sync lock of a database. None: another process holds the lock.
 pub(super) fn try_lock(db: &Path) -> Result<Option<SyncLock>, Failure> {
     can_be_replica(db)?;

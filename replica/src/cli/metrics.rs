@@ -61,7 +61,7 @@ fn render(db: &Path) -> Result<String, StoreError> {
     let replica = Replica::open_read_only(db, Origin::Cli)?;
     let (status, counts) = (replica.status()?, replica.counts()?);
     let mut text = String::new();
-    let mut gauge = |name: &str, help: &str, samples: &[(String, f64)]| {
+    let mut gauge = |name: &str, help: &str, samples: &[(String, i64)]| {
         if !samples.is_empty() {
             let _ = writeln!(text, "# HELP hearth_replica_{name} {help}\n# TYPE hearth_replica_{name} gauge");
         }
@@ -70,39 +70,31 @@ fn render(db: &Path) -> Result<String, StoreError> {
         }
     };
     let label = |name: &str, value: &str| format!("{{{name}=\"{value}\"}}");
-    let one = |value: Option<f64>| value.map(|value| (String::new(), value)).into_iter().collect::<Vec<_>>();
+    let one = |value: Option<i64>| value.map(|value| (String::new(), value)).into_iter().collect::<Vec<_>>();
     let by_label = |name: &str, all: &[(String, i64)]| {
-        all.iter().map(|(word, count)| (label(name, word), *count as f64)).collect::<Vec<_>>()
+        all.iter().map(|(word, count)| (label(name, word), *count)).collect::<Vec<_>>()
     };
     let phases = Phase::ALL
         .iter()
-        .map(|phase| (label("phase", phase.as_str()), f64::from(u8::from(status.phase == *phase))))
+        .map(|phase| (label("phase", phase.as_str()), i64::from(status.phase == *phase)))
         .collect::<Vec<_>>();
     gauge("phase", "1 for the phase the replica is in.", &phases);
-    gauge("position", "Position up to which the server's changes are applied.", &one(Some(status.position as f64)));
-    gauge("head", "Newest known position of the server.", &one(status.head.map(|n| n as f64)));
-    gauge(
-        "behind_events",
-        "Events still to apply; absent without contact.",
-        &one(status.behind_events.map(|n| n as f64)),
-    );
-    gauge(
-        "behind_seconds",
-        "Seconds since the replica was proven current.",
-        &one(status.behind_seconds.map(|n| n as f64)),
-    );
+    gauge("position", "Position up to which the server's changes are applied.", &one(Some(status.position)));
+    gauge("head", "Newest known position of the server.", &one(status.head));
+    gauge("behind_events", "Events still to apply; absent without contact.", &one(status.behind_events));
+    gauge("behind_seconds", "Seconds since the replica was proven current.", &one(status.behind_seconds));
     gauge(
         "retention_left_seconds",
         "Seconds until a sync has to compare all records.",
-        &one(status.retention_left_seconds.map(|n| n as f64)),
+        &one(status.retention_left_seconds),
     );
-    gauge("edits_waiting", "Edits that wait to be sent or confirmed.", &one(Some(status.waiting as f64)));
-    gauge("edits_need_you", "Edits that wait for a person.", &one(Some(status.needs_you as f64)));
+    gauge("edits_waiting", "Edits that wait to be sent or confirmed.", &one(Some(status.waiting)));
+    gauge("edits_need_you", "Edits that wait for a person.", &one(Some(status.needs_you)));
     gauge("edits", "Edits that are not settled, by state.", &by_label("state", &counts.edits));
     gauge("edits_settled", "Edits settled within 30 days, by outcome.", &by_label("outcome", &counts.settled));
-    let records: Vec<_> = counts.records.iter().map(|(kind, n)| (label("kind", kind.as_str()), *n as f64)).collect();
+    let records: Vec<_> = counts.records.iter().map(|(kind, n)| (label("kind", kind.as_str()), *n)).collect();
     gauge("records", "Records, by kind.", &records);
-    gauge("database_bytes", "Size of the database.", &one(Some(counts.database_bytes as f64)));
-    gauge("log_bytes", "Size of its write-ahead log.", &one(Some(counts.wal_bytes as f64)));
+    gauge("database_bytes", "Size of the database.", &one(i64::try_from(counts.database_bytes).ok()));
+    gauge("log_bytes", "Size of its write-ahead log.", &one(i64::try_from(counts.wal_bytes).ok()));
     Ok(text)
 }

@@ -48,7 +48,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use hearth_replica::doctor::{NEW_KEY_COMMAND, new_key_advice};
 use hearth_replica::profile::{self, Profile};
 
 use context::Context;
@@ -173,87 +172,74 @@ pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match execute(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(FailureReport { failure, new_key }) => {
+        Err(failure) => {
             output::message(&text::sanitized_lines(&format!("hearth-replica: {}", failure.text)));
             if let Some(next) = failure.next {
-                output::next_step(&text::one_line(&next.text(&new_key)));
+                output::next_step(&text::one_line(&next));
             }
             ExitCode::from(failure.exit as u8)
         }
     }
 }
 
-/// A failure with the place for a new key, which depends on the profile.
-struct FailureReport {
-    failure: Failure,
-    new_key: String,
-}
-
-impl<T: Into<Failure>> From<T> for FailureReport {
-    fn from(failure: T) -> FailureReport {
-        FailureReport { failure: failure.into(), new_key: NEW_KEY_COMMAND.to_owned() }
-    }
-}
-
-fn execute(arguments: Arguments) -> Result<(), FailureReport> {
+fn execute(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { profile: name, db, json, command } = arguments;
     let command = match command {
         Command::Home(command) => command,
         // These commands need no profile, so a damaged profile does not stop them.
-        Command::Drill(drill) => return Ok(drill.run(json)?),
-        Command::Fields(fields) => return Ok(fields.run(json)?),
-        Command::Completions(completions) => return Ok(help::completions(completions, Arguments::command())?),
-        Command::Man(man) => return Ok(help::man(man, Arguments::command())?),
+        Command::Drill(drill) => return drill.run(json),
+        Command::Fields(fields) => return fields.run(json),
+        Command::Completions(completions) => return help::completions(completions, Arguments::command()),
+        Command::Man(man) => return help::man(man, Arguments::command()),
     };
     let (named, name) = (name.is_some(), name.unwrap_or_else(|| profile::DEFAULT.to_owned()));
     output::set_home_flags(hearth_replica::address::home_flags(&name, db.as_deref()));
     let profile = match Profile::load(&name, db.as_deref()) {
         // The doctor reports faults of the profile as findings.
         Err(error) if matches!(command, HomeCommand::Doctor) => {
-            return Ok(doctor::run_without_profile(&name, db.as_deref(), &error, json)?);
+            return doctor::run_without_profile(&name, db.as_deref(), &error, json);
         }
         loaded => loaded?,
     };
-    let (file, new_key) = (profile.db.clone(), new_key_advice(&profile));
     let context = Context { profile, named, db_given: db.is_some(), json };
-    run_command(command, context).map_err(|failure| FailureReport { failure: failure.about(&file), new_key })
+    run_command(command, &context).map_err(|failure| failure.about(&context.profile))
 }
 
-fn run_command(command: HomeCommand, context: Context) -> Result<(), Failure> {
+fn run_command(command: HomeCommand, context: &Context) -> Result<(), Failure> {
     match command {
         HomeCommand::Init(init) => init.run(context),
-        HomeCommand::Run(run) => run.run(&context),
-        HomeCommand::Sync(sync) => sync.run(&context),
-        HomeCommand::Status(status) => status.run(&context),
-        HomeCommand::Reconcile(reconcile) => reconcile.run(&context),
-        HomeCommand::Verify(verify) => verify.run(&context),
-        HomeCommand::Pause => control::pause(&context),
-        HomeCommand::Resume => control::resume(&context),
-        HomeCommand::Doctor => doctor::run(&context),
-        HomeCommand::List(list) => list.run(&context),
-        HomeCommand::Show(show) => show.run(&context),
-        HomeCommand::Add(add) => add.run(&context),
-        HomeCommand::Set(set) => set.run(&context),
-        HomeCommand::Remove(remove) => remove.run(&context),
-        HomeCommand::Search(search) => search.run(&context),
-        HomeCommand::Attach(attach) => attach.run(&context),
-        HomeCommand::Files(files) => files.run(&context),
-        HomeCommand::Capture(capture) => capture.run(&context),
-        HomeCommand::Captures(captures) => captures.run(&context),
-        HomeCommand::Accept(accept) => accept.run(&context),
-        HomeCommand::Why(why) => why.run(&context),
-        HomeCommand::Query(query) => query.run(&context),
-        HomeCommand::Edits(edits) => edits.run(&context),
-        HomeCommand::Conflicts => decisions::conflicts(&context),
-        HomeCommand::Resolve(resolve) => resolve.run(&context),
-        HomeCommand::Undo(undo) => undo.run(&context),
-        HomeCommand::Path => query::print_path(&context),
-        HomeCommand::Export(export) => export.run(&context),
-        HomeCommand::Import(import) => import.run(&context),
-        HomeCommand::Report(report) => report.run(&context),
-        HomeCommand::Remind(remind) => remind.run(&context),
-        HomeCommand::Calendar(calendar) => calendar.run(&context),
-        HomeCommand::Rebuild(rebuild) => rebuild.run(&context),
-        HomeCommand::RestoreTo(restore_to) => restore_to.run(&context),
+        HomeCommand::Run(run) => run.run(context),
+        HomeCommand::Sync(sync) => sync.run(context),
+        HomeCommand::Status(status) => status.run(context),
+        HomeCommand::Reconcile(reconcile) => reconcile.run(context),
+        HomeCommand::Verify(verify) => verify.run(context),
+        HomeCommand::Pause => control::pause(context),
+        HomeCommand::Resume => control::resume(context),
+        HomeCommand::Doctor => doctor::run(context),
+        HomeCommand::List(list) => list.run(context),
+        HomeCommand::Show(show) => show.run(context),
+        HomeCommand::Add(add) => add.run(context),
+        HomeCommand::Set(set) => set.run(context),
+        HomeCommand::Remove(remove) => remove.run(context),
+        HomeCommand::Search(search) => search.run(context),
+        HomeCommand::Attach(attach) => attach.run(context),
+        HomeCommand::Files(files) => files.run(context),
+        HomeCommand::Capture(capture) => capture.run(context),
+        HomeCommand::Captures(captures) => captures.run(context),
+        HomeCommand::Accept(accept) => accept.run(context),
+        HomeCommand::Why(why) => why.run(context),
+        HomeCommand::Query(query) => query.run(context),
+        HomeCommand::Edits(edits) => edits.run(context),
+        HomeCommand::Conflicts => decisions::conflicts(context),
+        HomeCommand::Resolve(resolve) => resolve.run(context),
+        HomeCommand::Undo(undo) => undo.run(context),
+        HomeCommand::Path => query::print_path(context),
+        HomeCommand::Export(export) => export.run(context),
+        HomeCommand::Import(import) => import.run(context),
+        HomeCommand::Report(report) => report.run(context),
+        HomeCommand::Remind(remind) => remind.run(context),
+        HomeCommand::Calendar(calendar) => calendar.run(context),
+        HomeCommand::Rebuild(rebuild) => rebuild.run(context),
+        HomeCommand::RestoreTo(restore_to) => restore_to.run(context),
     }
 }

@@ -1,12 +1,14 @@
-//! The only file that prints: data to stdout, all other text to stderr. Must not know what is printed.
+//! The only file that prints: data to stdout, all other text to stderr. Asks the questions of a terminal. Must not know what
+//! is printed.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use console::Alignment;
 use hearth_contract::printed_text::escape_json;
-use hearth_replica::Table;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failure;
@@ -49,6 +51,14 @@ pub(super) fn message(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// Asks a question on the terminal. True for `y` and `yes`.
+pub(super) fn is_confirmed(question: &str) -> io::Result<bool> {
+    message(&format!("{question} [y/N]"));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
 /// Prints the command to type next.
 pub(super) fn next_step(command: &str) {
     message(&format!("next: {}", with_home_flags(command)));
@@ -73,13 +83,13 @@ pub(super) fn path(path: &Path) -> Value {
 }
 
 /// Prints JSON, indented on a terminal. Characters that steer a terminal are escaped.
-pub(super) fn json(value: &Value) -> io::Result<()> {
-    line(&json_text(value, io::stdout().is_terminal()))
+pub(super) fn json(value: &impl Serialize) -> io::Result<()> {
+    line(&json_text(value, io::stdout().is_terminal())?)
 }
 
-fn json_text(value: &Value, is_for_people: bool) -> String {
-    let text = if is_for_people { format!("{value:#}") } else { value.to_string() };
-    escape_json(&text).into_owned()
+fn json_text(value: &impl Serialize, is_for_people: bool) -> io::Result<String> {
+    let text = if is_for_people { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+    Ok(escape_json(&text?).into_owned())
 }
 
 /// Shows a picture made of half blocks on stderr: white on black where colours are allowed, so it looks the same on a light
@@ -136,7 +146,7 @@ pub(super) fn objects(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Fai
             }
         };
         let object = Value::Object(columns.iter().cloned().zip(row).collect());
-        let text = json_text(&object, is_for_people);
+        let text = json_text(&object, is_for_people)?;
         ignore_closed_pipe(match is_for_people {
             true => write!(out, "{before}\n  {}", text.replace('\n', "\n  ")),
             false => write!(out, "{before}{text}"),
@@ -174,16 +184,16 @@ pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure
 }
 
 /// Writes rows as a table. On a terminal the widest columns shrink, so a row fits one line.
-pub(super) fn table(table: &Table) -> io::Result<()> {
-    let names: Vec<String> = table.columns.iter().map(|name| one_line(name)).collect();
-    let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(cell_text).collect()).collect();
+pub(super) fn table(columns: &[impl AsRef<str>], rows: impl IntoIterator<Item = Vec<Value>>) -> io::Result<()> {
+    let names: Vec<String> = columns.iter().map(|name| one_line(name.as_ref())).collect();
+    let cells: Vec<Vec<String>> = rows.into_iter().map(|row| row.iter().map(cell_text).collect()).collect();
     let line_max = io::stdout().is_terminal().then(|| console::Term::stdout().size().1.into());
     let widths = widths(&names, &cells, line_max);
     let join = |row: &[String]| {
-        let padded = row.iter().zip(&widths).filter_map(|(cell, wide)| {
-            let cell = console::truncate_str(cell, (*wide)?, "…");
-            Some(format!("{cell}{}", " ".repeat(wide.unwrap_or_default().saturating_sub(width(&cell)))))
-        });
+        let padded = row
+            .iter()
+            .zip(&widths)
+            .filter_map(|(cell, width)| Some(console::pad_str(cell, (*width)?, Alignment::Left, Some("…"))));
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     line(&bold(&join(&names)))?;

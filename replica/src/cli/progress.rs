@@ -1,5 +1,7 @@
-//! A progress bar for a backfill, drawn from the status in the database. Only on a terminal. Must not slow the sync.
+//! Progress bars, only on a terminal: of a count, and of a backfill, drawn from the status in the database. Must not slow the
+//! sync.
 
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -11,6 +13,21 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// The interval between two updates.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// A bar up to a total, such as `sending`. Draws nothing where stderr is no terminal.
+pub(super) fn bar(total: usize, verb: &str) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    styled_bar(total as u64, &format!("{verb} {{wide_bar}} {{pos}}/{{len}}  {{eta}} left"))
+}
+
+fn styled_bar(total: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::new(total);
+    // The templates are valid, so the default is never used.
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
 /// A progress bar on a thread of its own. Dropping the value removes the bar.
 pub(super) struct Progress {
     stop: Option<Sender<()>>,
@@ -20,7 +37,7 @@ pub(super) struct Progress {
 impl Progress {
     /// Starts a bar for the backfill of a database.
     pub(super) fn start(db: &Path) -> Progress {
-        if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
+        if !io::stderr().is_terminal() {
             return Progress { stop: None, thread: None };
         }
         let (stop, stopped) = channel();
@@ -54,13 +71,7 @@ fn draw(bar: &mut Option<ProgressBar>, status: &Status) {
         }
         return;
     }
-    let bar = bar.get_or_insert_with(|| {
-        let bar = ProgressBar::new(0);
-        // The template is a constant and valid, so the default is never used.
-        let style = ProgressStyle::with_template("{msg:12} {wide_bar} {pos}/{len}  {eta} left");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar
-    });
+    let bar = bar.get_or_insert_with(|| styled_bar(0, "{msg:12} {wide_bar} {pos}/{len}  {eta} left"));
     bar.set_message(status.phase.as_str().replace('_', " "));
     bar.set_length(status.head.unwrap_or(status.position).unsigned_abs());
     bar.set_position(status.position.unsigned_abs());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use hearth_replica::doctor::{Cause, diagnose, shell_quoted};
-use hearth_replica::{StoreError, Table, read_query};
+use hearth_replica::{StoreError, read_query};
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -39,7 +39,7 @@ impl Query {
             match (self.csv, context.json) {
                 (true, _) => output::csv(&columns, &mut rows),
                 (_, true) => as_json(&columns, &mut rows),
-                _ => as_table(columns, &mut rows),
+                _ => as_table(&columns, &mut rows),
             }
         });
         result.map_err(|error| query_failure(db, error))?
@@ -55,13 +55,13 @@ fn as_json(columns: &[String], rows: &mut output::Rows<'_>) -> Result<(), Failur
     output::objects(columns, rows)
 }
 
-fn as_table(columns: Vec<String>, rows: &mut output::Rows<'_>) -> Result<(), Failure> {
+fn as_table(columns: &[String], rows: &mut output::Rows<'_>) -> Result<(), Failure> {
     let rows: Vec<Vec<Value>> = rows.take(TABLE_ROWS_MAX + 1).collect::<Result<_, _>>()?;
     if rows.len() > TABLE_ROWS_MAX {
         let text = format!("the result has more than {TABLE_ROWS_MAX} rows, the limit of a table");
         return Err(Failure::new(Exit::Usage, text).hint("use --csv or --json, or LIMIT in the statement"));
     }
-    Ok(output::table(&Table { columns, rows })?)
+    Ok(output::table(columns, rows)?)
 }
 
 /// The first name that occurs twice.

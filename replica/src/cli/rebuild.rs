@@ -35,7 +35,7 @@ impl Rebuild {
             return rebuild_local(context);
         }
         // Before the lock, because the lock would create a directory for a mistyped profile.
-        let config = sync::sync_config(context)?;
+        let config = context.sync_config()?;
         let rescue = match lock_holder::try_lock(db)? {
             Some(lock) => self.run_here(context, config, lock)?,
             None => self.run_there(context, config)?,
@@ -81,14 +81,12 @@ fn is_local(context: &Context) -> bool {
 /// Rebuilds the database of a home without a server: nothing can be downloaded.
 fn rebuild_local(context: &Context) -> Result<(), Failure> {
     let db = &context.profile.db;
-    let Some(lock) = lock_holder::try_lock(db)? else {
-        return Err(lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile)));
-    };
+    let lock = lock_holder::take_lock(&context.profile)?;
     let rescue = hearth_replica::rebuild(db, &lock)?;
     rescue_report::report_local(&rescue);
     let now = context.open_or_create()?.status()?;
     if now.phase != Phase::Local {
-        return sync::sync_config(context).map(drop);
+        return context.sync_config().map(drop);
     }
     if context.json {
         write_json(&rescue, &now)?;

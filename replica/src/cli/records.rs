@@ -7,10 +7,10 @@ use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Field, Format, Kind, Presence};
 use hearth_contract::units::{AreaUnit, Units};
-use hearth_replica::{Pending, Phase, Replica, Row, RowQuery, Sort, Table, WORTH};
+use hearth_replica::{Pending, Phase, Replica, Row, RowQuery, Sort, WORTH};
 use serde_json::{Map, Value, json};
 
-use super::context::Context;
+use super::context::{Context, hint_to_send};
 use super::failure::{Exit, Failure};
 use super::values::{self, Assignment};
 use super::{output, text};
@@ -43,23 +43,15 @@ impl List {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = context.open_existing()?;
         let kind = self.kind;
-        let only = values::conditions(&replica, kind, &self.values)?;
+        let conditions = values::conditions(&replica, kind, &self.values)?;
         let column = match &self.sort {
-            Some(name) => values::field_name(kind, name)?,
+            Some(name) => values::known_name(kind, name).map_err(|fault| values::field_failure(kind, [fault]))?,
             None => resource(kind).title,
         };
         let sort = Sort { column, descending: self.desc };
-        let page = replica.rows(&RowQuery {
-            kind,
-            sort,
-            words: String::new(),
-            conditions: only,
-            offset: 0,
-            limit: self.limit,
-            near: None,
-        })?;
+        let page = replica.rows(&RowQuery { conditions, ..RowQuery::all(kind, sort, self.limit) })?;
         if context.json {
-            output::json(&page.rows.iter().map(record_json).collect())?;
+            output::json(&page.rows.iter().map(record_json).collect::<Vec<_>>())?;
         } else if page.total == 0 {
             output::message(&format!("no {} match", kind.collection()));
         } else {
@@ -78,14 +70,14 @@ fn write_table(replica: &Replica, kind: Kind, rows: &[Row]) -> Result<(), Failur
     let fields = shown_fields(kind);
     let units = rows.first().map(|row| row.units).unwrap_or_default();
     let headings = fields.iter().map(|field| heading(kind, field, units));
-    let columns = ["id".to_owned()].into_iter().chain(headings).chain(["pending".to_owned()]).collect();
+    let columns: Vec<_> = ["id".to_owned()].into_iter().chain(headings).chain(["pending".to_owned()]).collect();
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     let short = replica.short_ids(&ids)?;
     let rows = rows.iter().zip(short).map(|(row, id)| {
         let values = fields.iter().map(|field| display_value(row, field));
         [id.into()].into_iter().chain(values).chain([pending_word(row.pending).into()]).collect()
     });
-    Ok(output::table(&Table { columns, rows: rows.collect() })?)
+    Ok(output::table(&columns, rows)?)
 }
 
 /// Arguments of `show`.
@@ -178,7 +170,7 @@ impl Remove {
         let related = replica.related(kind, &id, 0)?;
         replica.delete(kind, &id)?;
         if context.json {
-            return Ok(output::json(&json!({ "removed": id, "kind": kind.as_str(), "title": title }))?);
+            return Ok(output::json(&json!({ "removed": id, "kind": kind, "title": title }))?);
         }
         let named = related.iter().map(|of| format!("{} in {}", of.total, of.kind.collection()));
         let named = named.collect::<Vec<_>>().join(", ");
@@ -212,10 +204,7 @@ impl Search {
         let is_cut = hits.len() > self.limit;
         hits.truncate(self.limit);
         if context.json {
-            let all = hits.iter().map(
-                |hit| json!({ "kind": hit.kind.as_str(), "id": hit.id, "title": hit.title, "snippet": hit.snippet }),
-            );
-            output::json(&all.collect())?;
+            output::json(&hits)?;
         } else if hits.is_empty() && !is_cut {
             output::message("no record has these words");
         } else {
@@ -224,8 +213,8 @@ impl Search {
             let rows = hits.into_iter().zip(short).map(|(hit, id)| {
                 vec![id.into(), hit.kind.as_str().into(), hit.title.into(), hit.snippet.replace("**", "").into()]
             });
-            let columns = ["id", "kind", "title", "text"].map(str::to_owned).to_vec();
-            output::table(&Table { columns, rows: rows.collect() })?;
+            let columns = ["id", "kind", "title", "text"];
+            output::table(&columns, rows)?;
         }
         if is_cut {
             output::message(&format!("only the first {}; --limit shows more", self.limit));
@@ -370,9 +359,8 @@ fn write_record(context: &Context, replica: &Replica, row: &Row) -> Result<(), F
 
 /// Prints the result of a change, with a hint if no process sends the edit.
 fn report_change(context: &Context, replica: &Replica, kind: Kind, id: &str) -> Result<(), Failure> {
-    let is_unsent = |status: hearth_replica::Status| status.daemon_pid.is_none() && status.phase != Phase::Local;
-    if !warn_of_blocking_edit(replica, kind, id)? && is_unsent(replica.status()?) {
-        output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
+    if !warn_of_blocking_edit(replica, kind, id)? {
+        hint_to_send(replica)?;
     }
     write_result(context, replica, kind, id)
 }

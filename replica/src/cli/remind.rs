@@ -5,7 +5,9 @@ use std::io::{IsTerminal, stdout};
 
 use clap::Args;
 use hearth_contract::formats::format_date;
+use hearth_contract::schema::Kind;
 use hearth_replica::{Days, Expiring, Overview, Row};
+use serde::Serialize;
 use serde_json::{Value, json};
 use time::Date;
 
@@ -28,9 +30,10 @@ pub(super) struct Remind {
 }
 
 /// One thing that needs attention.
+#[derive(Serialize)]
 struct Reminder<'a> {
     group: Group,
-    kind: &'static str,
+    kind: Kind,
     id: &'a str,
     title: &'a str,
     /// The day, `YYYY-MM-DD`. None: an urgent task without a day.
@@ -40,7 +43,8 @@ struct Reminder<'a> {
 }
 
 /// The groups, the most urgent first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum Group {
     Overdue,
     Today,
@@ -63,18 +67,6 @@ impl Group {
             Group::Ends => "Runs out soon",
         }
     }
-
-    /// The word in JSON.
-    const fn word(self) -> &'static str {
-        match self {
-            Group::Overdue => "overdue",
-            Group::Today => "today",
-            Group::Urgent => "urgent",
-            Group::Ended => "ended",
-            Group::Due => "due",
-            Group::Ends => "ends",
-        }
-    }
 }
 
 impl Remind {
@@ -87,13 +79,12 @@ impl Remind {
         let left_out = count(&overview).saturating_sub(overview.due.len() + overview.urgent_tasks.len());
         if self.notify && !reminders.is_empty() {
             let lines: Vec<String> = reminders.iter().take(NOTIFIED_MAX).map(|one| one.line(true)).collect();
-            let summary = format!("{} due or expiring", text::count(reminders.len() as i64, "thing"));
+            let summary = format!("{} due or expiring", text::count(reminders.len(), "thing"));
             if let Err(why) = desktop::notify(&summary, &lines.join("\n")) {
                 output::message(&format!("hearth-replica: no notification was shown: {}", text::one_line(&why)));
             }
         }
         if context.json {
-            let reminders: Vec<Value> = reminders.iter().map(Reminder::json).collect();
             let members = json!({
                 "today": format_date(today), "tasks_until": days.weeks.next, "ends_until": days.until,
                 "reminders": reminders, "left_out": left_out, "is_cut": overview.is_cut,
@@ -124,7 +115,7 @@ fn print(reminders: &[Reminder<'_>], left_out: usize, is_cut: bool, days: &Days)
         }
     }
     if left_out > 0 {
-        output::line(&format!("and {} more", text::count(left_out as i64, "task")))?;
+        output::line(&format!("and {} more", text::count(left_out, "task")))?;
     }
     if is_cut {
         output::line("and more that ends later")?;
@@ -144,7 +135,7 @@ fn reminders(overview: &Overview, today: Date) -> Vec<Reminder<'_>> {
     let urgent = overview.urgent_tasks.iter().map(|row| (Group::Urgent, row));
     let tasks = tasks.chain(urgent).map(|(group, row)| Reminder {
         group,
-        kind: "task",
+        kind: Kind::Task,
         id: &row.id,
         title: &row.title,
         on: due_on(row),
@@ -152,10 +143,10 @@ fn reminders(overview: &Overview, today: Date) -> Vec<Reminder<'_>> {
     });
     let ends = overview.expiring.iter().map(|Expiring { on, what, kind, id, title }| {
         let group = if *on < today { Group::Ended } else { Group::Ends };
-        Reminder { group, kind: kind.as_str(), id, title, on: Some(on), what: Some(what) }
+        Reminder { group, kind: *kind, id, title, on: Some(on), what: Some(what) }
     });
     let mut all: Vec<Reminder<'_>> = tasks.chain(ends).collect();
-    all.sort_by_key(|one| Group::ALL.iter().position(|group| *group == one.group));
+    all.sort_by_key(|one| one.group);
     all
 }
 
@@ -172,19 +163,11 @@ impl Reminder<'_> {
         let line = text::one_line(&format!("{}{what}", self.title));
         if with_group { format!("{}: {line}", self.group.title()) } else { format!("{day}  {line}") }
     }
-
-    fn json(&self) -> Value {
-        json!({
-            "group": self.group.word(), "kind": self.kind, "id": self.id, "title": self.title, "on": self.on,
-            "what": self.what,
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use hearth_contract::formats::parse_date;
-    use hearth_contract::schema::Kind;
     use hearth_replica::{Origin, Replica};
 
     use super::*;

@@ -14,7 +14,7 @@ pub(super) fn report_local(rescue: &RebuildReport) {
 
 /// Prints the result of a rebuild to stderr.
 pub(super) fn report(rescue: &RebuildReport) {
-    let edits = text::count(i64::try_from(rescue.edits).unwrap_or(i64::MAX), "edit");
+    let edits = text::count(rescue.edits, "edit");
     match &rescue.kept_as {
         Some(kept) => {
             output::message(&format!("the database could not be used; it is kept as {}", kept.display()));

@@ -12,15 +12,13 @@ use hearth_replica::sync::{
     self, Identity, RefillError, RefillReport, SyncConfig, SyncLock, Until, fetch_identity, plan_refill, refill_home,
 };
 use hearth_replica::{Phase, log};
-use indicatif::{ProgressBar, ProgressStyle};
 use secrecy::SecretString;
 use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::init::Init;
 use super::sync::sync_in_process;
-use super::{duration, lock_holder, output, runtime, signals, sync_goal, text};
+use super::{duration, init, lock_holder, output, progress, runtime, signals, sync_goal, text};
 
 /// How long one command sends records. The same command goes on after it.
 const REFILL_LIMIT: Duration = Duration::from_secs(24 * 3600);
@@ -69,7 +67,7 @@ impl RestoreTo {
         let given_up = plan.server.take_if(|_| is_another);
         if is_unread && identity.home_id == from && identity.refilled_from.is_some() {
             // An earlier run has filled the home, and was cut off before its first sync ended.
-            let lock = take_lock(context)?;
+            let lock = lock_holder::take_lock(&context.profile)?;
             let config = SyncConfig { server, key, ..config_of(&context.profile)? };
             let report = RefillReport { records: plan.records, ..RefillReport::default() };
             return self.follow(context, config, lock, report, &identity);
@@ -80,10 +78,10 @@ impl RestoreTo {
             output::message("nothing was sent");
             return Ok(());
         }
-        let lock = take_lock(context)?;
+        let lock = lock_holder::take_lock(&context.profile)?;
         // The key is kept before the home is bound to it: after a cut, only this key may go on.
         let profile = save_profile(context, Some(server.clone()), Some(key.clone()))?;
-        let bar = progress_bar(plan.records);
+        let bar = progress::bar(plan.records, "sending");
         let sent = |records: usize| bar.set_position(records as u64);
         let refilled = refill_home(db, &server, &key, &identity, &from, sent);
         let late = || {
@@ -126,7 +124,7 @@ impl RestoreTo {
         let kept = context.profile.key.clone().filter(|_| has_begun && self.key_file.is_none() && !self.ask_key);
         match kept {
             Some(key) => Ok(key),
-            None => Init::new(server, self.key_file.clone(), self.ask_key).key(server).map(|(key, _)| key),
+            None => init::key(server, self.key_file.as_deref(), self.ask_key).map(|(key, _)| key),
         }
     }
 
@@ -143,7 +141,7 @@ impl RestoreTo {
             return Ok(true);
         }
         let home = text::one_line(&identity.home_name);
-        let records = text::count(i64::try_from(records).unwrap_or(i64::MAX), "record");
+        let records = text::count(records, "record");
         let given_up =
             |other| format!(", and give up the home on {}, which has some of them", sync::redact_address(other));
         let instead = instead.map_or_else(String::new, given_up);
@@ -152,13 +150,10 @@ impl RestoreTo {
                 format!("nothing was sent: to send {records} to the home {home}{instead} is a question for a terminal");
             return Err(Failure::new(Exit::Usage, text).hint("repeat with --yes to send"));
         }
-        output::message(&format!(
-            "Send {records} to the home {home} on {}{instead}, and follow that home from then on? [y/N]",
+        Ok(output::is_confirmed(&format!(
+            "Send {records} to the home {home} on {}{instead}, and follow that home from then on?",
             sync::redact_address(server)
-        ));
-        let mut answer = String::new();
-        io::stdin().read_line(&mut answer)?;
-        Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+        ))?)
     }
 
     fn report(&self, context: &Context, report: RefillReport, identity: &Identity) -> Result<(), Failure> {
@@ -170,22 +165,15 @@ impl RestoreTo {
             });
             return Ok(output::json(&members)?);
         }
-        let count = |number: usize, word| text::count(i64::try_from(number).unwrap_or(i64::MAX), word);
         let home = text::one_line(&identity.home_name);
-        output::line(&format!("The home {home} has {}; this replica follows it.", count(records, "record")))?;
+        output::line(&format!("The home {home} has {}; this replica follows it.", text::count(records, "record")))?;
         if without_file > 0 {
-            let documents = count(without_file, "document");
+            let documents = text::count(without_file, "document");
             output::message(&format!("{documents} went without the file: its bytes are not on this machine"));
         }
         output::next_step("hearth-replica run, or hearth");
         Ok(())
     }
-}
-
-fn take_lock(context: &Context) -> Result<SyncLock, Failure> {
-    let db = &context.profile.db;
-    let conflict = || lock_holder::lock_conflict(db, &lock_holder::stop_advice(&context.profile));
-    lock_holder::try_lock(db)?.ok_or_else(conflict)
 }
 
 /// Refuses a key that cannot fill its home.
@@ -216,16 +204,4 @@ fn save_profile(context: &Context, server: Option<String>, key: Option<SecretStr
 
 fn config_of(profile: &Profile) -> Result<SyncConfig, Failure> {
     profile.sync_config().ok_or_else(|| Failure::new(Exit::Key, "the profile has no key"))
-}
-
-/// A bar on a terminal; elsewhere it draws nothing.
-fn progress_bar(records: usize) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(records as u64);
-    // The template is a constant and valid, so the default is never used.
-    let style = ProgressStyle::with_template("sending {wide_bar} {pos}/{len}  {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }

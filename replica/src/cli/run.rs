@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hearth_replica::Origin;
 use hearth_replica::doctor::{Cause, Diagnosis, diagnose};
 use hearth_replica::log::{self, LogFormat};
@@ -15,7 +16,6 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::progress::Progress;
 use super::runtime::block_on;
-use super::sync::sync_config;
 use super::{lock_holder, metrics, output, rescue_report, signals, systemd};
 
 /// Pause between two starts of the sync, while the disk is full or another program holds the database.
@@ -28,29 +28,24 @@ pub(super) struct Run {
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<SocketAddr>,
     /// Format of the log lines; HEARTH_LOG sets the level, as in `warn` or `hearth_replica=debug`
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    log: LogLines,
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = log_parser())]
+    log: LogFormat,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LogLines {
-    Text,
-    Json,
+fn log_parser() -> impl TypedValueParser<Value = LogFormat> {
+    PossibleValuesParser::new(["text", "json"])
+        .map(|form| if form == "json" { LogFormat::Json } else { LogFormat::Text })
 }
 
 impl Run {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let form = match self.log {
-            LogLines::Text => LogFormat::Text,
-            LogLines::Json => LogFormat::Json,
-        };
-        log::to_stderr(form, "info");
+        log::to_stderr(self.log, "info");
         signals::listen()?;
-        let config = sync_config(context)?;
+        let config = context.sync_config()?;
         let db = &context.profile.db;
         let lock = take_lock(db)?;
         context.warn_about_place();
-        if form == LogFormat::Text {
+        if self.log == LogFormat::Text {
             // The address is not checked yet. An address with a password is refused later, and must not be printed.
             let server = sync::redact_address(&config.server);
             output::message(&format!("syncing {} with {server}; Ctrl-C ends", db.display()));

@@ -34,13 +34,11 @@ pub(super) fn listen() -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
-#[cfg(unix)]
 impl Signals {
     fn new() -> io::Result<Signals> {
         use tokio::signal::unix::{SignalKind, signal};
@@ -52,21 +50,6 @@ impl Signals {
             _ = self.interrupt.recv() => Exit::Interrupted,
             _ = self.terminate.recv() => Exit::Terminated,
         }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> io::Result<Signals> {
-        Ok(Signals)
-    }
-
-    async fn next(&mut self) -> Exit {
-        let _ = tokio::signal::ctrl_c().await;
-        Exit::Interrupted
     }
 }
 
@@ -95,7 +78,7 @@ pub(super) async fn run_within<T>(limit: Duration, work: impl Future<Output = T>
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use hearth_replica::doctor::{DELETION_ADVICE, HELD_CHANGES_ADVICE, new_key_advice, other_process_key_advice};
 use hearth_replica::{FileCounts, Phase, Replica, notification};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::context::Context;
 use super::failure::Failure;
@@ -81,28 +81,20 @@ fn write_files(counts: &FileCounts) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Numbers of files, by their state. `requested`: of those that are not here, the ones that are asked for.
-fn files_json(counts: &FileCounts) -> Value {
-    json!({
-        "present": counts.present, "waiting": counts.waiting, "wanted": counts.wanted, "missing": counts.missing,
-        "refused": counts.refused, "damaged": counts.damaged, "requested": counts.requested,
-    })
-}
-
 /// Prints a status as text or JSON, with the numbers of files.
 pub(super) fn write_status(
     context: &Context,
     replica: &Replica,
     status: &hearth_replica::Status,
 ) -> Result<(), Failure> {
-    let mut members = members(status);
+    let mut members = json!(status);
     if context.json {
-        members.insert("files".to_owned(), files_json(&replica.file_counts()?));
-        return Ok(output::json(&Value::Object(members))?);
+        members["files"] = json!(replica.file_counts()?);
+        return Ok(output::json(&members)?);
     }
     let sentence = summary(status);
     output::line(&output::bold(&sentence))?;
-    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+    for (name, value) in members.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         output::line(&format!("{:<24}{}", name.replace('_', " "), text::cell_text(value)))?;
     }
     write_files(&replica.file_counts()?)?;
@@ -183,34 +175,6 @@ fn offline_summary(status: &hearth_replica::Status, since: &str) -> String {
         (None, Some(pid), _) => format!("Nothing proven since {since}: process {pid} syncs but saves no contact"),
         _ => format!("Without contact since {since}"),
     }
-}
-
-/// The status as JSON: the columns of `sync_status`, by name.
-fn members(status: &hearth_replica::Status) -> Map<String, Value> {
-    let members: [(&str, Value); 21] = [
-        ("phase", status.phase.into()),
-        ("reason", status.reason.clone().into()),
-        ("server", status.server.clone().into()),
-        ("home", status.home.clone().into()),
-        ("home_id", status.home_id.clone().into()),
-        ("environment", status.environment.clone().into()),
-        ("position", status.position.into()),
-        ("head", status.head.into()),
-        ("behind_events", status.behind_events.into()),
-        ("behind_seconds", status.behind_seconds.into()),
-        ("retention_left_seconds", status.retention_left_seconds.into()),
-        ("waiting", status.waiting.into()),
-        ("needs_you", status.needs_you.into()),
-        ("oldest_waiting_at", status.oldest_waiting_at.clone().into()),
-        ("next_attempt_at", status.next_attempt_at.clone().into()),
-        ("last_contact_at", status.last_contact_at.clone().into()),
-        ("offline_since", status.offline_since.clone().into()),
-        ("transport", status.transport.into()),
-        ("verified_at", status.verified_at.clone().into()),
-        ("schema_version", status.schema_version.clone().into()),
-        ("daemon_pid", status.daemon_pid.into()),
-    ];
-    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 #[cfg(test)]

@@ -4,17 +4,16 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hearth_replica::doctor::HELD_CHANGES_ADVICE;
+use hearth_replica::doctor::{HELD_CHANGES_ADVICE, NEW_KEY_COMMAND};
 use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
 use hearth_replica::{Phase, Replica, Status, log, notification};
 use tokio::sync::watch;
 
 use super::context::Context;
-use super::failure::{Exit, Failure, NextStep};
+use super::failure::{Exit, Failure};
 use super::progress::Progress;
 use super::runtime::block_on;
-pub(super) use super::sync_goal::sync_config;
-use super::sync_goal::{
+pub(super) use super::sync_goal::{
     EDITS, check_synced, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
 };
 use super::{captures, duration, files, lock_holder, output, signals, status};
@@ -54,7 +53,7 @@ impl Sync {
         signals::listen()?;
         let until = if self.until_current && !self.until_pushed { Until::Current } else { Until::Pushed };
         // Before the database is opened, because a mistyped profile must not create an empty one.
-        let config = match sync_config(context) {
+        let config = match context.sync_config() {
             Ok(config) => config,
             Err(failure) => {
                 if context.json && hearth_replica::database_exists(&context.profile.db) {
@@ -184,7 +183,7 @@ async fn ask_server(config: &SyncConfig) -> Result<(), Failure> {
                 return Err(Failure::from(error).hint("hearth-replica doctor; offline work is possible meanwhile"));
             }
             Err(error @ (ClientError::Refused(401 | 403, _) | ClientError::Key)) => {
-                return Err(Failure::from(error).hint(NextStep::NewKey));
+                return Err(Failure::from(error).hint(NEW_KEY_COMMAND));
             }
             // The server is up but has a problem; the sync itself waits and retries.
             Err(_) => return Ok(()),

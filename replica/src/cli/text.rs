@@ -5,7 +5,8 @@ use hearth_exchange::table;
 use serde_json::Value;
 
 /// A number with its noun.
-pub(super) fn count(number: i64, thing: &str) -> String {
+pub(super) fn count(number: impl TryInto<i64>, thing: &str) -> String {
+    let number = number.try_into().unwrap_or(i64::MAX);
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 

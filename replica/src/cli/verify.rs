@@ -30,7 +30,7 @@ impl Verify {
         log::to_stderr(log::LogFormat::Text, "warn");
         signals::listen()?;
         let replica = context.open_existing()?;
-        let config = sync::sync_config(context)?;
+        let config = context.sync_config()?;
         let deadline = Instant::now() + self.timeout;
         let left = || deadline.saturating_duration_since(Instant::now());
         sync::sync_to_current(context, &replica, &config, left())?;
@@ -59,8 +59,7 @@ impl Verify {
             for difference in &found.differences {
                 output::line(&difference_text(difference))?;
             }
-            let compared = i64::try_from(found.compared).unwrap_or(i64::MAX);
-            let compared = format!("{} compared at position {}", text::count(compared, "record"), found.position);
+            let compared = format!("{} compared at position {}", text::count(found.compared, "record"), found.position);
             output::line(&match (count, self.repair) {
                 (0, _) => format!("{compared}: all equal."),
                 (1, true) => format!("{compared}: 1 differed and is repaired."),
@@ -98,7 +97,7 @@ fn difference_json(difference: &Difference) -> Value {
                 .collect(),
         ),
     };
-    json!({ "kind": kind.as_str(), "id": id, "title": title, "how": how, "fields": fields })
+    json!({ "kind": kind, "id": id, "title": title, "how": how, "fields": fields })
 }
 
 fn difference_text(difference: &Difference) -> String {

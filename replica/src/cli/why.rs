@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Method, Phase, Source, Table, ValueOrigin, Why as Origins};
+use hearth_replica::{Method, Phase, Source, ValueOrigin, Why as Origins};
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -54,8 +54,8 @@ impl Why {
             })
             .collect();
         if !rows.is_empty() {
-            let columns = ["field", "value", "from", ""].map(str::to_owned).to_vec();
-            output::table(&Table { columns, rows })?;
+            let columns = ["field", "value", "from", ""];
+            output::table(&columns, rows)?;
         }
         for edit in &why.edits {
             let reason = edit.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -155,8 +155,8 @@ fn why_json(why: &Origins) -> Value {
         })
         .collect();
     json!({
-        "id": why.id, "kind": why.kind.as_str(), "title": why.title, "shown": why.shown, "rev": why.rev,
+        "id": why.id, "kind": why.kind, "title": why.title, "shown": why.shown, "rev": why.rev,
         "updated_at": why.updated_at, "updated_by": why.updated_by, "deleted_at": why.deleted_at, "fields": fields,
-        "edits": why.edits.iter().map(super::edits::edit_json).collect::<Vec<_>>(), "settled": settled,
+        "edits": why.edits, "settled": settled,
     })
 }

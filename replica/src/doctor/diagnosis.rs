@@ -223,7 +223,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn missing_locks_are_explained() {
         let db = Path::new("/home/a/replica.db");

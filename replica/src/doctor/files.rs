@@ -75,7 +75,6 @@ fn disk_finding(db: &Path) -> Option<Finding> {
 
 /// Existing files must be writable. Reading needs less, so a replica without write access looks sound until the first
 /// edit.
-#[cfg(unix)]
 fn access_findings(db: &Path) -> Vec<Finding> {
     use rustix::fs::{Access, access};
     let read_write = Access::READ_OK | Access::WRITE_OK;
@@ -97,13 +96,7 @@ fn access_findings(db: &Path) -> Vec<Finding> {
     findings
 }
 
-#[cfg(not(unix))]
-fn access_findings(_db: &Path) -> Vec<Finding> {
-    Vec::new()
-}
-
 /// A sentence about a key file that other users can read. None: only this user can, or the file is missing.
-#[cfg(unix)]
 pub fn key_file_warning(file: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let mode = fs::metadata(file).ok()?.mode() & 0o777;
@@ -117,14 +110,7 @@ pub fn key_file_warning(file: &Path) -> Option<String> {
     })
 }
 
-/// Other systems have no file modes.
-#[cfg(not(unix))]
-pub fn key_file_warning(_file: &Path) -> Option<String> {
-    None
-}
-
 /// The data of the home and its key must be readable for this user only.
-#[cfg(unix)]
 fn mode_findings(profile: &Profile) -> Vec<Finding> {
     use std::os::unix::fs::MetadataExt;
     let db = &profile.db;
@@ -154,9 +140,4 @@ fn mode_findings(profile: &Profile) -> Vec<Finding> {
         findings.push(Finding::ok(Topic::Files, format!("{} is readable for you only", db.display())));
     }
     findings
-}
-
-#[cfg(not(unix))]
-fn mode_findings(_profile: &Profile) -> Vec<Finding> {
-    Vec::new()
 }

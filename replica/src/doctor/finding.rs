@@ -1,71 +1,45 @@
 //! One result of the doctor: its topic, its severity, a sentence and the command to type next. Must not know how findings
 //! are made or shown.
 
-/// The subject of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Topic {
-    /// The setup of the profile, or the version of the program.
-    Setup,
-    /// Files and directories: modes, owners, write access.
-    Files,
-    /// Free space and faults of the disk.
-    Disk,
-    /// The database: damage, missing tables, search index.
-    Database,
-    /// The syncing process, or the lack of one.
-    Process,
-    /// Local edits that wait.
-    Edits,
-    /// The distance between the replica and the server's feed.
-    Feed,
-    /// The server and the network.
-    Server,
-    /// The API key and its scopes.
-    Key,
-    /// The difference to the server's clock.
-    Clock,
-}
+use crate::model::words;
 
-impl Topic {
-    /// The word in JSON and in text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Topic::Setup => "setup",
-            Topic::Files => "files",
-            Topic::Disk => "disk",
-            Topic::Database => "database",
-            Topic::Process => "process",
-            Topic::Edits => "edits",
-            Topic::Feed => "feed",
-            Topic::Server => "server",
-            Topic::Key => "key",
-            Topic::Clock => "clock",
-        }
+words! {
+    /// The subject of a finding.
+    Topic {
+        /// The setup of the profile, or the version of the program.
+        Setup = "setup",
+        /// Files and directories: modes, owners, write access.
+        Files = "files",
+        /// Free space and faults of the disk.
+        Disk = "disk",
+        /// The database: damage, missing tables, search index.
+        Database = "database",
+        /// The syncing process, or the lack of one.
+        Process = "process",
+        /// Local edits that wait.
+        Edits = "edits",
+        /// The distance between the replica and the server's feed.
+        Feed = "feed",
+        /// The server and the network.
+        Server = "server",
+        /// The API key and its scopes.
+        Key = "key",
+        /// The difference to the server's clock.
+        Clock = "clock",
     }
 }
 
-/// How bad a finding is, from harmless to serious.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// In order.
-    Ok,
-    /// Worth knowing; no action needed.
-    Note,
-    /// A failure is likely, or part of the state is hidden.
-    Warning,
-    /// A function does not work.
-    Fault,
-}
-
-impl Severity {
-    /// The word in JSON and in text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Severity::Ok => "ok",
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Fault => "fault",
-        }
+words! {
+    /// How bad a finding is, from harmless to serious.
+    Severity {
+        /// In order.
+        Ok = "ok",
+        /// Worth knowing; no action needed.
+        Note = "note",
+        /// A failure is likely, or part of the state is hidden.
+        Warning = "warning",
+        /// A function does not work.
+        Fault = "fault",
     }
 }
 

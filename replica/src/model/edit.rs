@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::words::{EditOutcome, EditState, Method, Origin, ReasonCode};
 
-/// A local change that the server has not confirmed: one row of `edits`.
-#[derive(Debug, Clone, PartialEq)]
+/// A local change that the server has not confirmed: one row of `edits`. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Edit {
     /// The number of the edit. Later edits have higher numbers.
     pub id: i64,
@@ -16,6 +16,8 @@ pub struct Edit {
     pub kind: Kind,
     /// The id of the record, a UUID in lower case.
     pub record_id: String,
+    /// The record's title; the kind's word when no title is known.
+    pub title: String,
     /// What the edit does to the record.
     pub method: Method,
     /// The changed fields and their new values.
@@ -38,8 +40,6 @@ pub struct Edit {
     pub origin: Origin,
     /// When the edit was made (RFC 3339, UTC, milliseconds).
     pub created_at: String,
-    /// The record's title; the kind's word when no title is known.
-    pub title: String,
 }
 
 impl Edit {
@@ -87,8 +87,8 @@ impl Settled {
     }
 }
 
-/// A field that was changed both here and on the server: one row of `conflicts`.
-#[derive(Debug, Clone, PartialEq)]
+/// A field that was changed both here and on the server: one row of `conflicts`. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Conflict {
     /// The edit that waits for a decision.
     pub edit_id: i64,
@@ -96,6 +96,8 @@ pub struct Conflict {
     pub kind: Kind,
     /// The id of the record, a UUID in lower case.
     pub record_id: String,
+    /// The record's title; the kind's word when no title is known.
+    pub title: String,
     /// The name of the field.
     pub field: String,
     /// The value before both changes.
@@ -109,8 +111,6 @@ pub struct Conflict {
     /// The name of the person or the key that changed the server's record last. None when the record is deleted on the
     /// server, or the name is unknown.
     pub theirs_by: Option<String>,
-    /// The record's title; the kind's word when no title is known.
-    pub title: String,
 }
 
 /// The resolution of a field that was changed on this device and on the server. An edit of a record that was deleted
@@ -163,11 +163,11 @@ pub(crate) struct ReadyEdits {
 }
 
 /// The field of a document that names its file.
-const FILE: &str = "file_sha256";
+pub(crate) const FILE_SHA256: &str = "file_sha256";
 
 /// True when the file is all that the server misses. `problem`: its error object.
 pub(crate) fn is_file_missing(problem: &Value) -> bool {
-    refuses_only(problem, |fault| fault["field"] == FILE && fault["code"] == FaultCode::NotFound.as_str())
+    refuses_only(problem, |fault| fault["field"] == FILE_SHA256 && fault["code"] == FaultCode::NotFound.as_str())
 }
 
 /// True when the server refuses fields, and each for a reason like this. `problem`: its error object.

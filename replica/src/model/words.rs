@@ -48,6 +48,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// How much a line of the log matters (`sync_log.level`).
     LogLevel {

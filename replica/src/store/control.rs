@@ -44,17 +44,11 @@ pub(crate) fn set_paused(connection: &mut Connection, paused: bool) -> Result<bo
 
 /// Requests a reconcile. An agreement to its deletions is kept when a later request does not repeat it.
 pub(crate) fn request_reconcile(connection: &mut Connection, accept_deletions: bool) -> Result<(), StoreError> {
-    gate::sync_tx(connection, |tx| {
-        let text = "UPDATE _sync SET reconcile_requested = 1, deletions_accepted = max(deletions_accepted, ?1)";
-        tx.execute(text, [accept_deletions])?;
-        Ok(())
-    })
+    let text = "UPDATE _sync SET reconcile_requested = 1, deletions_accepted = max(deletions_accepted, ?1)";
+    gate::execute(connection, text, [accept_deletions]).map(drop)
 }
 
 /// Requests the next attempt at once, without the rest of the waiting time.
 pub(crate) fn request_retry(connection: &mut Connection) -> Result<(), StoreError> {
-    gate::sync_tx(connection, |tx| {
-        tx.execute("UPDATE _sync SET retry_requests = retry_requests + 1", [])?;
-        Ok(())
-    })
+    gate::execute(connection, "UPDATE _sync SET retry_requests = retry_requests + 1", []).map(drop)
 }

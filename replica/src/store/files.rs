@@ -28,10 +28,7 @@ fn has_plain_names(db: &Path) -> bool {
 /// True when the file is empty and private, as a replica makes it. A person's file with the name holds something.
 fn is_setup_file(path: &Path) -> bool {
     let Ok(file) = fs::symlink_metadata(path) else { return false };
-    #[cfg(unix)]
     let is_shared = std::os::unix::fs::MetadataExt::mode(&file) & 0o077 != 0;
-    #[cfg(not(unix))]
-    let is_shared = false;
     file.is_file() && file.len() == 0 && !is_shared
 }
 
@@ -81,7 +78,6 @@ pub(super) fn was_used(db: &Path) -> bool {
 pub(crate) fn make_private_directory(path: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
 }
@@ -92,7 +88,7 @@ pub(crate) fn private_file(path: &Path) -> std::io::Result<fs::File> {
 }
 
 /// Creates a file for this user alone (mode 0600). An error when the file exists.
-pub(crate) fn new_private_file(path: &Path) -> std::io::Result<fs::File> {
+pub fn new_private_file(path: &Path) -> std::io::Result<fs::File> {
     open_private(path, fs::OpenOptions::new().create_new(true))
 }
 
@@ -111,7 +107,6 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 fn open_private(path: &Path, options: &mut fs::OpenOptions) -> std::io::Result<fs::File> {
     options.read(true).write(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)
 }
@@ -119,11 +114,7 @@ fn open_private(path: &Path, options: &mut fs::OpenOptions) -> std::io::Result<f
 /// True for the error of a lock that the file system cannot give: it has no locks (ENOLCK, ENOTSUP), as a network mount with
 /// `nolock` or without a lock service.
 pub(crate) fn is_without_locks(error: &std::io::Error) -> bool {
-    #[cfg(unix)]
-    let is_no_lock = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
-    #[cfg(not(unix))]
-    let is_no_lock = false;
-    is_no_lock || error.kind() == ErrorKind::Unsupported
+    error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) || error.kind() == ErrorKind::Unsupported
 }
 
 /// True when the file system of a database gives no locks. SQLite reports that as if another program held the lock.
@@ -134,7 +125,6 @@ pub(crate) fn lacks_locks(db: &Path) -> bool {
 }
 
 /// Free bytes on the disk of a directory, for this user. None when the system does not tell.
-#[cfg(unix)]
 pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
     let stats = rustix::fs::statvfs(directory).ok()?;
     Some(stats.f_bavail.saturating_mul(stats.f_frsize))
@@ -166,20 +156,9 @@ fn network_name(magic: impl TryInto<i64>) -> Option<&'static str> {
 }
 
 /// True when the disk is full and nothing else keeps this user from writing to the directory.
-#[cfg(unix)]
 pub(crate) fn is_disk_full(directory: &Path) -> bool {
     use rustix::fs::{Access, access};
     free_bytes(directory) == Some(0) && access(directory, Access::WRITE_OK).is_ok()
-}
-
-#[cfg(not(unix))]
-pub(crate) fn free_bytes(_directory: &Path) -> Option<u64> {
-    None
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_disk_full(_directory: &Path) -> bool {
-    false
 }
 
 #[cfg(test)]

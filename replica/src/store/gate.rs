@@ -2,7 +2,7 @@
 //! edit transaction goes through the same triggers as a script and only sets its origin. Must not know what is written.
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBehavior};
 
 use super::StoreError;
 use super::connection::set_durable;
@@ -27,6 +27,11 @@ pub(crate) fn sync_tx<T>(
     tx.commit()?;
     interruption_point("replica has committed")?;
     Ok(value)
+}
+
+/// Runs one statement in a sync transaction. Returns the number of changed rows.
+pub(crate) fn execute(connection: &mut Connection, sql: &str, params: impl Params) -> Result<usize, StoreError> {
+    sync_tx(connection, |tx| Ok(tx.execute(sql, params)?))
 }
 
 /// Runs `work` in a sync transaction without fsync, for values that the server repeats or that are only displayed. A power

@@ -71,18 +71,11 @@ impl Note {
 }
 
 impl EndState {
-    #[cfg(unix)]
     fn read(db: &Path, looked_at: i64) -> Option<EndState> {
         use std::os::unix::fs::MetadataExt;
         let file = fs::metadata(db).ok()?;
         let changed_at = i128::from(file.ctime()) * 1_000_000_000 + i128::from(file.ctime_nsec());
         Some(EndState { inode: file.ino(), bytes: file.len(), changed_at, looked_at })
-    }
-
-    /// None: the system does not tell when a file was changed.
-    #[cfg(not(unix))]
-    fn read(_db: &Path, _looked_at: i64) -> Option<EndState> {
-        None
     }
 
     fn parse(text: &str) -> Option<EndState> {

@@ -102,10 +102,7 @@ fn create_file(db: &Path) -> Result<fs::File, StoreError> {
 /// Sets mode 0600 on an empty file that existed before. Errors are ignored, because not every file system has modes; the
 /// doctor reports files that other users can read.
 fn make_private(file: &fs::File) {
-    #[cfg(unix)]
     let _ = file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600));
-    #[cfg(not(unix))]
-    let _ = file;
 }
 
 /// Locks the creation of tables against other processes. refinery does not expect concurrent runs, SQLite does not wait for
@@ -298,7 +295,6 @@ mod tests {
         read_write(&db).expect("its creation was interrupted before the first migration");
     }
 
-    #[cfg(unix)]
     #[test]
     fn database_in_empty_file_becomes_private() {
         use std::os::unix::fs::PermissionsExt;

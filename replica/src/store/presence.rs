@@ -1,6 +1,7 @@
 //! Is the database file still there, and is it the file that was opened? Must not open the database.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
@@ -31,10 +32,7 @@ pub struct OpenedFile {
 }
 
 /// Device and inode.
-#[cfg(unix)]
 type FileId = (u64, u64);
-#[cfg(not(unix))]
-type FileId = ();
 
 impl OpenedFile {
     /// The identity of the file that is at the path now.
@@ -72,14 +70,7 @@ impl OpenedFile {
 /// None when the file is missing or empty.
 fn file_id(db: &Path) -> Option<FileId> {
     let file = fs::metadata(db).ok().filter(|file| file.len() > 0)?;
-    #[cfg(unix)]
-    let id = {
-        use std::os::unix::fs::MetadataExt;
-        (file.dev(), file.ino())
-    };
-    #[cfg(not(unix))]
-    let id = drop(file);
-    Some(id)
+    Some((file.dev(), file.ino()))
 }
 
 #[cfg(test)]

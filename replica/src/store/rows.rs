@@ -13,9 +13,7 @@ use serde_json::{Map, Value};
 use super::schema::search;
 pub(crate) use super::schema::table_sql::columns;
 use super::{StoreError, file_store};
-
-/// The field that names the file of a document.
-const FILE: &str = "file_sha256";
+use crate::model::FILE_SHA256;
 
 /// One record as a typed table holds it, without its id.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -94,7 +92,7 @@ pub(crate) fn write_row(
     }
     search::mark_touched(connection, kind, id)?;
     // A trigger does this for a script. The sync fires no triggers.
-    if stored.fields.get(FILE).is_some_and(|file| !file.is_null()) {
+    if stored.fields.get(FILE_SHA256).is_some_and(|file| !file.is_null()) {
         file_store::table::note_document(connection, id)?;
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hearth_contract::units::Units;
 use rusqlite::Connection;
+use serde::Serialize;
 
 use super::StoreError;
 use super::lock::SyncLock;
@@ -12,8 +13,8 @@ use super::outside::{HeldChanges, held};
 use super::read::view;
 use crate::model::{BlockCause, Phase, Transport};
 
-/// How far the replica is: the row of `sync_status`. All times are RFC 3339, UTC, with milliseconds.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// How far the replica is: the row of `sync_status`, with its columns in the order in which they are printed. All times are RFC 3339, UTC, with milliseconds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Status {
     /// How far the replica is in step.
     pub phase: Phase,
@@ -59,12 +60,16 @@ pub struct Status {
     /// The id of the process that syncs.
     pub daemon_pid: Option<i64>,
     /// True while syncing waits until a person agrees to many deletions.
+    #[serde(skip)]
     pub asks_about_deletions: bool,
     /// Changes by another program that wait until a person agrees. None when there are none.
+    #[serde(skip)]
     pub held_changes: Option<HeldChanges>,
     /// Why the phase is `blocked`; None in other phases.
+    #[serde(skip)]
     pub blocked_by: Option<BlockCause>,
     /// The units in which the home reads sums and areas.
+    #[serde(skip)]
     pub units: Units,
 }
 

@@ -1,8 +1,8 @@
 //! Makes, lists and ends the server's links for calendar programs (contract 23). Must not print.
 
 use hearth_contract::paths;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::client::{Client, ClientError};
@@ -10,7 +10,7 @@ use super::config::SyncConfig;
 use super::wire::{self, HttpRequest};
 
 /// A link under which calendar programs read the home's days.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CalendarLink {
     /// The id of the link.
     pub id: String,

@@ -129,7 +129,6 @@ pub async fn run(
         EndReason::Done => Ok(closed.map(drop)?),
         EndReason::NeedsKey(why) => Err(SyncError::NeedsKey(why)),
         EndReason::Blocked(cause, why) => Err(SyncError::Blocked(cause, why)),
-        EndReason::Asks(why) => Err(SyncError::Asks(why)),
         EndReason::Paused => Err(SyncError::Paused),
     }
 }

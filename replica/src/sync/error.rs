@@ -17,9 +17,6 @@ pub enum SyncError {
     /// The server refuses the key, with the server's message.
     #[error("the server wants another key: {0}")]
     NeedsKey(String),
-    /// A person must answer the question first.
-    #[error("{0}")]
-    Asks(String),
     /// The profile, which names the server of a new key, could not be read.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -32,7 +29,7 @@ pub enum SyncError {
     /// A person wants a rebuild. The supervisor of the sync carries it out.
     #[error("a person wants a rebuild")]
     RebuildWanted,
-    /// Only a person can remove the cause; with a sentence about the cause.
+    /// Only a person can remove the cause, or answer a question; with a sentence about it.
     #[error("{1}")]
     Blocked(BlockCause, String),
 }

@@ -57,7 +57,7 @@ pub(crate) use engine::{stored_home, write_failure_text};
 pub use error::SyncError;
 pub use listings::fetch_listings;
 pub use refill::{RefillError, RefillPlan, RefillReport, plan_refill, refill_home};
-pub(crate) use runtime::wall_clock;
+pub use runtime::wall_clock;
 pub use sse_decoder::SseDecoder;
 pub use transfer::fetch_files;
 pub use wire::{HttpRequest, HttpResponse};

@@ -18,6 +18,7 @@ use super::core::{Failure, Identity, Refusal};
 use super::engine::stored_home;
 use super::transfer::{Store, TransferEnd, upload};
 use super::wire::{self, HttpRequest};
+use crate::model::FILE_SHA256;
 use crate::store::file_store::bytes;
 use crate::store::{Connection, StoreError, open, refill};
 
@@ -34,8 +35,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 /// Refused records that an error names, at most.
 const NAMED_MAX: usize = 10;
-/// The field that names a file of the home.
-const FILE: &str = "file_sha256";
 
 /// Why a refill does not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -235,9 +234,9 @@ impl Sender {
 
     /// Sends the file that a document names before the document. A document whose file is not here goes without it.
     async fn send_file(&self, record: &mut Fields, report: &mut RefillReport) -> Result<(), RefillError> {
-        let Some(hash) = record.get(FILE).and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
+        let Some(hash) = record.get(FILE_SHA256).and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
         let mut go_without = || {
-            record.shift_remove(FILE);
+            record.shift_remove(FILE_SHA256);
             report.without_file += 1;
         };
         if !bytes::is_here(&self.store.db, &hash) {

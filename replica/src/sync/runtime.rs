@@ -6,8 +6,8 @@ use hearth_contract::formats::Timestamp;
 
 use crate::store::StoreError;
 
-/// The time on the machine's clock.
-pub(crate) fn wall_clock() -> Timestamp {
+/// The time of this machine. For timestamps in the history and in files only; decisions must not depend on the local clock.
+pub fn wall_clock() -> Timestamp {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
 }

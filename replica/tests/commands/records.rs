@@ -293,11 +293,8 @@ fn export_holds_edits_and_no_key() {
     assert_eq!((&reported["records"], &reported["pending_edits"]), (&1.into(), &1.into()));
     assert_eq!(json(&copy, &["show", &room])["name"], "Kitchen");
     assert!(!String::from_utf8_lossy(&std::fs::read(&copy).unwrap()).contains("svc_test"));
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
-    }
+    let mode = std::fs::metadata(&copy).unwrap().permissions();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
     let (exit, printed) = refusal(&db, &["export", copy.to_str().unwrap()]);
     assert_eq!(exit, 1);
     assert!(printed.contains("exists already"), "{printed}");

@@ -3,7 +3,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::recurrence::{COMPLETED_AT, DONE, STATUS};
 use hearth_contract::schema::Kind;
-use hearth_replica::{AttachTo, EditError, Resolution};
+use hearth_replica::{EditError, Resolution};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
 
@@ -82,7 +82,7 @@ pub fn attach(machine: &Machine, number: u8, rng: &mut SimRng, mark: &str) -> Re
     std::fs::write(&file, format!("the photo {number}")).map_err(|error| error.to_string())?;
     let fields = fields_of(json!({ "id": rng.uuid(), title_field(Kind::Document): mark, "category": "receipt" }));
     let what = format!("attaches the photo {number} as {mark}");
-    match machine.screen.attach(&[file], &AttachTo::NewDocument(&fields)) {
+    match machine.screen.attach(&[file], &fields, None) {
         Ok(_) => Ok(what),
         Err(error) => Err(format!("a person cannot attach a file: {error}")),
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::{AttachTo, Condition, Replica, RowQuery, Sort, StoreError, Test};
+use hearth_replica::{Condition, Replica, RowQuery, Sort, StoreError, Test};
 use hearth_server::bench::lab::activity::{self, Action, Change, VisibleRecord};
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -28,7 +28,7 @@ pub(super) fn attach_receipt(device: &Device, path: &Path) -> anyhow::Result<()>
     let query = RowQuery { conditions: receipts, ..RowQuery::all(Kind::Document, sort, 1) };
     std::fs::write(path, RECEIPT)?;
     if let Some(row) = device.replica.rows(&query)?.rows.first() {
-        device.replica.attach(&[path.to_owned()], &AttachTo::Document(&row.id))?;
+        device.replica.attach(&[path.to_owned()], &Fields::new(), Some(&row.id))?;
     }
     Ok(())
 }

@@ -215,7 +215,6 @@ pub fn let_interrupts_end_process() {
 
 /// Handles an interrupt signal. While the screen is open, ctrl-c arrives as a key, and a signal is meant for the editor
 /// that uses the terminal.
-#[cfg(unix)]
 fn handle_interrupt() {
     if IS_FINISHING.load(Ordering::Relaxed) {
         // The exit code of a shell for an interrupted program.
@@ -226,7 +225,6 @@ fn handle_interrupt() {
 /// Turns signals into messages: a closing terminal, a stopping machine, a continued process. No signal ends the process
 /// by itself. Child processes keep the default behaviour, because handled signals, unlike ignored signals, are not
 /// inherited.
-#[cfg(unix)]
 async fn handle_signals(messages: &Sender<Message>) {
     use tokio::signal::unix::{SignalKind, signal};
     let going_on = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
@@ -246,11 +244,6 @@ async fn handle_signals(messages: &Sender<Message>) {
             _ = quit.recv() => handle_interrupt(),
         }
     }
-}
-
-#[cfg(not(unix))]
-async fn handle_signals(_: &Sender<Message>) {
-    future::pending().await
 }
 
 #[cfg(test)]

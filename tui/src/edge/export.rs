@@ -1,20 +1,18 @@
 //! Exports a list to a new CSV or JSON file, page by page. Must not know the screen.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::format_date;
 use hearth_exchange::table::{self, Options};
-use hearth_replica::{Near, Replica, RowQuery};
+use hearth_replica::{Replica, RowQuery, new_private_file};
 use serde_json::Value;
 use time::Date;
 
 use crate::keys::ExportFormat;
 use crate::{record_text, words};
 
-/// The number of rows in memory at once.
-const PAGE: usize = 500;
 /// The most files of one kind and day in a directory.
 const FILES_MAX: usize = 1_000;
 
@@ -44,11 +42,7 @@ fn create_file(directory: &Path, stem: &str, extension: &str) -> io::Result<(Pat
     for number in 1..=FILES_MAX {
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };
         let path = directory.join(format!("{stem}{suffix}.{extension}"));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&path) {
+        match new_private_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => return other.map(|file| (path, file)),
         }
@@ -69,30 +63,20 @@ fn write_pages(
     query: &RowQuery,
 ) -> anyhow::Result<usize> {
     let (kind, options) = (query.kind, Options::default());
-    let mut number = 0;
-    let mut near: Option<Near> = None;
     match form {
         ExportFormat::Csv => write!(file, "{}", table::heading(kind, options))?,
         ExportFormat::Json => write!(file, "[")?,
     }
-    loop {
-        let page = replica.rows(&RowQuery { offset: number, limit: PAGE, near: near.take(), ..query.clone() })?;
-        for row in &page.rows {
-            let members = record_text::members(row);
-            match form {
-                ExportFormat::Csv => write!(file, "{}", table::row(kind, options, &members, |_| None))?,
-                ExportFormat::Json => {
-                    let comma = if number == 0 { "\n" } else { ",\n" };
-                    write!(file, "{comma}{}", Value::Object(members))?;
-                }
-            }
-            near = Some(Near { id: row.id.clone(), number });
-            number += 1;
+    let mut comma = "\n";
+    let number = replica.each_row(query, |row| -> anyhow::Result<()> {
+        let members = record_text::members(row);
+        match form {
+            ExportFormat::Csv => write!(file, "{}", table::row(kind, options, &members, |_| None))?,
+            ExportFormat::Json => write!(file, "{comma}{}", Value::Object(members))?,
         }
-        if page.rows.len() < PAGE {
-            break;
-        }
-    }
+        comma = ",\n";
+        Ok(())
+    })?;
     if form == ExportFormat::Json {
         file.write_all(b"\n]\n")?;
     }
@@ -105,7 +89,7 @@ mod tests {
     use hearth_contract::check::Fields;
     use hearth_contract::formats::parse_date;
     use hearth_contract::schema::Kind;
-    use hearth_replica::{Origin, Sort};
+    use hearth_replica::{Origin, PAGE_ROWS, Sort};
     use serde_json::json;
 
     use super::*;
@@ -182,14 +166,14 @@ mod tests {
         let [replica, other] = [Origin::Tui, Origin::Cli].map(|origin| Replica::open(&db, origin).unwrap());
         let named = |name: String| Fields::from_iter([("name".to_owned(), name.into())]);
         let make = |number: usize| replica.create(Kind::Room, &named(format!("Room {number:03}"))).unwrap();
-        let ids: Vec<String> = (0..=PAGE).map(make).collect();
+        let ids: Vec<String> = (0..=PAGE_ROWS).map(make).collect();
         // Renaming moves the room of the second page to the top of the list.
-        let rename = || other.update(Kind::Room, &ids[PAGE], &named("Attic".to_owned())).unwrap();
+        let rename = || other.update(Kind::Room, &ids[PAGE_ROWS], &named("Attic".to_owned())).unwrap();
         let mut file = CallbackFile { text: Vec::new(), then: Some(rename) };
-        let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, PAGE);
-        assert_eq!(write_rows(&replica, &mut file, ExportFormat::Json, &query).unwrap(), PAGE + 1);
+        let query = RowQuery::all(Kind::Room, Sort { column: "name", descending: false }, PAGE_ROWS);
+        assert_eq!(write_rows(&replica, &mut file, ExportFormat::Json, &query).unwrap(), PAGE_ROWS + 1);
         assert!(file.then.is_none());
         let rooms: Vec<Value> = serde_json::from_slice(&file.text).unwrap();
-        assert_eq!(rooms[PAGE]["name"], json!(format!("Room {PAGE:03}")));
+        assert_eq!(rooms[PAGE_ROWS]["name"], json!(format!("Room {PAGE_ROWS:03}")));
     }
 }

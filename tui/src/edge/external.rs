@@ -8,12 +8,9 @@ use std::process::Command;
 
 /// Stops this process like ctrl-z in a shell. Returns after `fg`.
 pub fn suspend_process() {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Signal, getpid, kill_process};
-        if let Err(error) = kill_process(getpid(), Signal::TSTP) {
-            tracing::warn!(%error, "the process could not be stopped");
-        }
+    use rustix::process::{Signal, getpid, kill_process};
+    if let Err(error) = kill_process(getpid(), Signal::TSTP) {
+        tracing::warn!(%error, "the process could not be stopped");
     }
 }
 

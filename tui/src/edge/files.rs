@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::{Kind, SUBJECT_ID, SUBJECT_TYPE};
-use hearth_replica::{AttachError, AttachTo, EditError, FileChoice, FileRow, Replica, StoreError, now, open_file};
+use hearth_replica::{AttachError, EditError, FileChoice, FileRow, Replica, StoreError, now, open_file};
 
 use crate::message::Answer;
 use crate::parse::path::{complete_name, typed_path};
@@ -57,15 +57,12 @@ fn problem(row: &FileRow) -> Option<&str> {
 pub(super) fn attach(replica: &Replica, typed: &str, kind: Kind, id: &str) -> Result<String, EditError> {
     let path = typed_path(typed, home().as_deref());
     let mut fields = Fields::new();
-    let to = match kind {
-        Kind::Document => AttachTo::Document(id),
-        kind => {
-            fields.insert(SUBJECT_TYPE.to_owned(), kind.as_str().into());
-            fields.insert(SUBJECT_ID.to_owned(), id.into());
-            AttachTo::NewDocument(&fields)
-        }
-    };
-    match replica.attach(&[PathBuf::from(path)], &to) {
+    let document = (kind == Kind::Document).then_some(id);
+    if document.is_none() {
+        fields.insert(SUBJECT_TYPE.to_owned(), kind.as_str().into());
+        fields.insert(SUBJECT_ID.to_owned(), id.into());
+    }
+    match replica.attach(&[PathBuf::from(path)], &fields, document) {
         Ok(attached) => Ok(attached.into_iter().next().map(|one| one.document).unwrap_or_default()),
         Err(AttachError::Edit(error)) => Err(error),
         Err(other) => Err(EditError::Refused(other.to_string())),

@@ -1,10 +1,8 @@
-//! The thread that reads the terminal and sends a message for each key, mouse event, pasted text and change of the size. On
-//! Unix the thread reads the bytes itself: crossterm takes an escape byte and a key that come in one read for Alt with the
-//! key, and loses the second of two escape bytes. Must not know what a message means.
+//! The thread that reads the terminal and sends a message for each key, mouse event, pasted text and change of the size. The
+//! thread reads the bytes itself: crossterm takes an escape byte and a key that come in one read for Alt with the key, and
+//! loses the second of two escape bytes. Must not know what a message means.
 
-#[cfg(unix)]
 mod sequences;
-#[cfg(unix)]
 mod unix;
 
 use std::io;
@@ -16,9 +14,6 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 
-#[cfg(not(unix))]
-use self::console::Terminal;
-#[cfg(unix)]
 use self::unix::Terminal;
 use crate::keys::Keymap;
 use crate::message::Message;
@@ -85,28 +80,4 @@ fn message(event: Event) -> Option<Message> {
         Event::Resize(width, height) => Message::Resize(width, height),
         Event::FocusGained | Event::FocusLost => return None,
     })
-}
-
-#[cfg(not(unix))]
-mod console {
-    use std::io;
-    use std::time::Duration;
-
-    use crossterm::event::{self, Event};
-
-    use crate::keys::Keymap;
-
-    /// The console of the process. Its events tell Esc and Alt apart.
-    pub(super) struct Terminal;
-
-    impl Terminal {
-        pub(super) fn open(_: Keymap) -> io::Result<Terminal> {
-            Ok(Terminal)
-        }
-
-        /// Waits for input, at most this long.
-        pub(super) fn read(&mut self, limit: Duration) -> io::Result<Vec<Event>> {
-            if event::poll(limit)? { Ok(vec![event::read()?]) } else { Ok(Vec::new()) }
-        }
-    }
 }

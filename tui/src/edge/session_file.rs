@@ -76,7 +76,6 @@ fn lock_session(path: &Path) -> Result<File, TryLockError> {
 fn private_file() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }

@@ -1,18 +1,15 @@
-//! Creates the file of an export, and reads the records for it page by page. Must not know a format.
+//! Creates the file of an export. Must not know a format.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::schema::Kind;
 use hearth_exchange::report::RECORDS_MAX;
 use hearth_replica::doctor::{Cause, diagnose, directory, shell_quoted};
-use hearth_replica::{Near, Replica, Row, RowQuery, Sort, StoreError};
+use hearth_replica::{RowQuery, Sort, StoreError, new_private_file};
 
 use super::super::failure::{Exit, Failure};
-
-/// Records read at once.
-const PAGE_RECORDS: usize = 500;
 
 /// Why a file of records was not written.
 pub(super) enum ExportError {
@@ -78,35 +75,13 @@ pub(super) fn write_new_file<T>(
 }
 
 fn fill<T>(part: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T, ExportError>) -> Result<T, ExportError> {
-    let mut out = BufWriter::new(private_file(part)?);
+    let mut out = BufWriter::new(new_private_file(part)?);
     let value = write(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     Ok(value)
 }
 
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Calls `each` with every record of a kind, in an order, one page in memory at a time. Returns the number of records.
-pub(super) fn each_row(
-    replica: &Replica,
-    kind: Kind,
-    column: &'static str,
-    mut each: impl FnMut(&Row) -> Result<(), ExportError>,
-) -> Result<usize, ExportError> {
-    let mut query = RowQuery::all(kind, Sort { column, descending: false }, PAGE_RECORDS);
-    loop {
-        let page = replica.rows(&query)?;
-        for row in &page.rows {
-            each(row)?;
-        }
-        query.offset += page.rows.len();
-        let Some(last) = page.rows.last().filter(|_| query.offset < page.total) else { return Ok(query.offset) };
-        query.near = Some(Near { id: last.id.clone(), number: query.offset - 1 });
-    }
+/// All records of a kind, in the order of a file: the oldest comes first.
+pub(super) fn oldest_first(kind: Kind) -> RowQuery {
+    RowQuery::all(kind, Sort { column: "created_at", descending: false }, 0)
 }

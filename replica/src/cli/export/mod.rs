@@ -86,7 +86,7 @@ impl Export {
         })
         .map_err(|failure| failure.explained(&context.profile.db, &self.file))?;
         let what = if format == Format::Calendar { "day" } else { "record" };
-        output::message(&text::count(records as i64, what));
+        output::message(&text::count(records, what));
         if context.json {
             return Ok(output::json(&json!({ "file": output::path(&self.file), "records": records }))?);
         }

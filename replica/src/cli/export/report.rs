@@ -8,10 +8,10 @@ use hearth_contract::media::MediaType;
 use hearth_contract::schema::Kind;
 use hearth_exchange::calendar::{Calendar, KINDS};
 use hearth_exchange::report::{self, Facts, Photo, Report};
-use hearth_replica::Replica;
+use hearth_replica::{Replica, RowQuery, Sort};
 
 use super::super::today;
-use super::file::{ExportError, each_row};
+use super::file::{ExportError, oldest_first};
 
 /// The kinds that a report shows.
 const REPORTED: [Kind; 5] = [Kind::Property, Kind::Room, Kind::Inventory, Kind::Vehicle, Kind::Document];
@@ -22,7 +22,7 @@ const HOME: &str = "Home";
 pub(super) fn write(replica: &Replica, out: &mut dyn Write) -> Result<usize, ExportError> {
     let mut report = Report::default();
     for kind in REPORTED {
-        each_row(replica, kind, "created_at", |row| {
+        replica.each_row(&oldest_first(kind), |row| {
             report.add(kind, &row.id, &row.fields).map_err(|_| ExportError::ReportTooLarge)
         })?;
     }
@@ -44,8 +44,11 @@ pub(super) fn write_calendar(replica: &Replica, out: &mut dyn Write) -> Result<u
     let mut calendar = Calendar::new(&home_name(replica)?);
     for kind in KINDS {
         // The open tasks come first, because a calendar has a limit.
-        let order = if kind == Kind::Task { "due_on" } else { "created_at" };
-        each_row(replica, kind, order, |row| {
+        let query = match kind {
+            Kind::Task => RowQuery::all(kind, Sort { column: "due_on", descending: false }, 0),
+            kind => oldest_first(kind),
+        };
+        replica.each_row(&query, |row| -> Result<(), ExportError> {
             calendar.add(kind, &row.id, row.updated_at.as_deref().unwrap_or(&now), &row.fields);
             Ok(())
         })?;

@@ -9,10 +9,7 @@ use hearth_replica::Replica;
 use serde_json::{Value, json};
 
 use super::super::records::api_members;
-use super::file::{ExportError, each_row};
-
-/// The order of the records in a file: the oldest comes first.
-const ORDER: &str = "created_at";
+use super::file::{ExportError, oldest_first};
 
 /// Writes every record of every kind. Returns the number of records.
 pub(super) fn write_json(replica: &Replica, out: &mut dyn Write) -> Result<usize, ExportError> {
@@ -24,7 +21,7 @@ pub(super) fn write_json(replica: &Replica, out: &mut dyn Write) -> Result<usize
         let mut first = true;
         let (open, close) = if kind.is_singleton() { ("", "") } else { ("[", "]") };
         write!(out, ",\n\"{}\":{open}", kind.collection())?;
-        records += each_row(replica, kind, ORDER, |row| {
+        records += replica.each_row(&oldest_first(kind), |row| -> Result<(), ExportError> {
             write!(out, "{}\n{}", if first { "" } else { "," }, Value::Object(api_members(row)))?;
             first = false;
             Ok(())
@@ -43,7 +40,7 @@ pub(super) fn write_csv(
     out: &mut dyn Write,
 ) -> Result<usize, ExportError> {
     write!(out, "{}", table::heading(kind, options))?;
-    each_row(replica, kind, ORDER, |row| {
+    replica.each_row(&oldest_first(kind), |row| -> Result<(), ExportError> {
         let line = table::row(kind, options, &api_members(row), |field| row.names.get(field.name).cloned());
         Ok(write!(out, "{line}")?)
     })

@@ -9,13 +9,12 @@ use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_exchange::import::locale::Locale;
 use hearth_exchange::import::{self, Delimiter, Draft, ImportError, Options};
-use hearth_replica::{Phase, Replica, kind_by_name};
-use indicatif::{ProgressBar, ProgressStyle};
+use hearth_replica::{Replica, kind_by_name};
 
-use super::context::Context;
+use super::context::{Context, hint_to_send};
 use super::failure::{Exit, Failure};
-use super::output;
 use super::values::kind_parser;
+use super::{output, progress, text};
 
 /// The changes between two movements of the progress bar.
 const PROGRESS_STEP: usize = 50;
@@ -85,7 +84,7 @@ impl Import {
     }
 
     fn write(&self, context: &Context, replica: &Replica, draft: &Draft, changes: usize) -> Result<(), Failure> {
-        let bar = progress_bar(changes);
+        let bar = progress::bar(changes, "importing");
         let mut step = |done: usize| {
             if done.is_multiple_of(PROGRESS_STEP) {
                 bar.set_position(done as u64);
@@ -100,11 +99,7 @@ impl Import {
                 .hint("hearth-replica import FILE again"));
         }
         report::done(context, &imported.plan)?;
-        let status = replica.status()?;
-        if status.daemon_pid.is_none() && status.phase != Phase::Local {
-            output::message(&output::with_home_flags("stored on this device; next: hearth-replica sync, to send it"));
-        }
-        Ok(())
+        Ok(hint_to_send(replica)?)
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -157,25 +152,9 @@ fn confirmed(changes: usize) -> Result<bool, Failure> {
         return Err(Failure::new(Exit::Usage, "nothing was imported: the question needs a terminal")
             .hint("repeat with --yes to import, or with --dry-run to only look"));
     }
-    let records = super::text::count(i64::try_from(changes).unwrap_or(i64::MAX), "record");
-    output::message(&format!("Import {records}? [y/N]"));
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    let is_yes = ["y", "yes"].contains(&answer.trim().to_lowercase().as_str());
+    let is_yes = output::is_confirmed(&format!("Import {}?", text::count(changes, "record")))?;
     if !is_yes {
         output::message("nothing was imported");
     }
     Ok(is_yes)
-}
-
-/// A bar on a terminal; elsewhere it draws nothing.
-fn progress_bar(changes: usize) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(changes as u64);
-    // The template is a constant and valid, so the default is never used.
-    let style = ProgressStyle::with_template("importing {wide_bar} {pos}/{len}  {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use super::table::{self, Capture, Draft};
-use crate::model::{CapturePurpose, CaptureState, Origin};
+use crate::model::{CapturePurpose, CaptureState, FILE_SHA256, Origin};
 use crate::store::edits::{self, EditError};
 use crate::store::{StoreError, gate, rows};
 
@@ -44,11 +44,8 @@ pub(crate) fn accept(
     wish: &Acceptance,
 ) -> Result<(Kind, String), EditError> {
     gate::edit_tx(connection, origin, |tx| {
-        let capture = table::one(tx, id)?.ok_or(EditError::NotFound)?;
         // Of a failed capture a person types the values.
-        if !capture.state.is_open() && capture.state != CaptureState::Failed {
-            return refuse(format!("this capture is {} already", capture.state));
-        }
+        let capture = undecided(tx, id)?;
         let record = match main_draft(&capture, wish)? {
             Some(draft) if draft.kind == Kind::Document => {
                 take_document(tx, &capture, &draft, &wish.taken, wish.into.as_ref(), None)?
@@ -65,11 +62,8 @@ pub(crate) fn accept(
 /// Throws the drafts of a capture away. Error: no such capture, or it has ended.
 pub(crate) fn discard(connection: &mut Connection, id: &str) -> Result<(), EditError> {
     gate::edit_tx(connection, Origin::Cli, |tx| {
-        let capture = table::one(tx, id)?.ok_or(EditError::NotFound)?;
         // A failed capture is discarded to remove it from the list.
-        if !capture.state.is_open() && capture.state != CaptureState::Failed {
-            return refuse(format!("this capture is {} already", capture.state));
-        }
+        undecided(tx, id)?;
         end(tx, id, CaptureState::Discarded, None)
     })
 }
@@ -109,6 +103,15 @@ pub(crate) fn retry(connection: &mut Connection, id: &str) -> Result<String, Edi
     })
 }
 
+/// The capture, which no person has decided about. Error: no such capture, or it has ended.
+fn undecided(tx: &Transaction<'_>, id: &str) -> Result<Capture, EditError> {
+    let capture = table::one(tx, id)?.ok_or(EditError::NotFound)?;
+    match capture.state.is_open() || capture.state == CaptureState::Failed {
+        true => Ok(capture),
+        false => refuse(format!("this capture is {} already", capture.state)),
+    }
+}
+
 fn refuse<T>(sentence: String) -> Result<T, EditError> {
     Err(EditError::Refused(sentence))
 }
@@ -135,18 +138,10 @@ fn main_draft(capture: &Capture, wish: &Acceptance) -> Result<Option<Draft>, Edi
         return Ok(Some(found.clone()));
     }
     // Without drafts a person types the values, and the pictures become documents of the new record.
-    let typed = || Draft {
-        name: String::new(),
-        source: String::new(),
-        kind: wish.into.as_ref().map_or(Kind::Inventory, |(kind, _)| *kind),
-        id: None,
-        fields: Fields::new(),
-        evidence: Default::default(),
-        matches: Vec::new(),
-    };
+    let kind = wish.into.as_ref().map_or(Kind::Inventory, |(kind, _)| *kind);
     Ok(match capture.draft(None) {
         Some(draft) => Some(draft.clone()),
-        None if capture.purpose == CapturePurpose::SmartAdd => Some(typed()),
+        None if capture.purpose == CapturePurpose::SmartAdd => Some(unread(kind, Fields::new())),
         None => None,
     })
 }
@@ -213,9 +208,12 @@ fn take_documents(
 ) -> Result<Option<(Kind, String)>, EditError> {
     let mut first = None;
     for hash in &capture.files {
-        let of_file =
-            |draft: &&Draft| draft.kind == Kind::Document && draft.fields.get(FILE).is_some_and(|file| file == hash);
-        let draft = capture.drafts.iter().find(of_file).cloned().unwrap_or_else(|| plain_document(hash));
+        let of_file = |draft: &&Draft| {
+            draft.kind == Kind::Document && draft.fields.get(FILE_SHA256).is_some_and(|file| file == hash)
+        };
+        let draft = capture.drafts.iter().find(of_file).cloned().unwrap_or_else(|| {
+            unread(Kind::Document, Fields::from_iter([(FILE_SHA256.to_owned(), hash.as_str().into())]))
+        });
         let taken = wish.documents.get(&draft.name).unwrap_or(rest);
         let made = take_document(tx, capture, &draft, taken, wish.into.as_ref(), subject)?;
         first.get_or_insert(made);
@@ -223,20 +221,10 @@ fn take_documents(
     Ok(first)
 }
 
-/// The field of a document that names its file.
-const FILE: &str = "file_sha256";
-
-/// A document of a file of which nothing was read.
-fn plain_document(hash: &str) -> Draft {
-    Draft {
-        name: String::new(),
-        source: String::new(),
-        kind: Kind::Document,
-        id: None,
-        fields: Fields::from_iter([(FILE.to_owned(), hash.into())]),
-        evidence: Default::default(),
-        matches: Vec::new(),
-    }
+/// A draft of which nothing was read.
+fn unread(kind: Kind, fields: Fields) -> Draft {
+    let (evidence, matches) = (Default::default(), Vec::new());
+    Draft { name: String::new(), source: String::new(), kind, id: None, fields, evidence, matches }
 }
 
 /// One document of a capture: a new one, or a change of the one that the draft or the person names.
@@ -249,9 +237,10 @@ fn take_document(
     subject: Option<&(Kind, String)>,
 ) -> Result<(Kind, String), EditError> {
     let mut fields = values(draft, taken);
-    let file = draft.fields.get(FILE).cloned().or_else(|| capture.files.first().map(|hash| hash.as_str().into()));
+    let file =
+        draft.fields.get(FILE_SHA256).cloned().or_else(|| capture.files.first().map(|hash| hash.as_str().into()));
     if let Some(file) = file {
-        fields.insert(FILE.to_owned(), file);
+        fields.insert(FILE_SHA256.to_owned(), file);
     }
     if let (Some((kind, id)), false) = (subject.or(capture.subject.as_ref()), fields.contains_key(SUBJECT_ID)) {
         fields.insert(SUBJECT_TYPE.to_owned(), kind.as_str().into());
@@ -286,7 +275,7 @@ fn title(tx: &Transaction<'_>, subject: Option<&(Kind, String)>, capture: &Captu
 
 /// Adds size and media type of the file, as far as they are known here.
 fn add_file_facts(tx: &Transaction<'_>, fields: &mut Fields) -> Result<(), StoreError> {
-    let Some(hash) = fields.get(FILE).and_then(Value::as_str) else { return Ok(()) };
+    let Some(hash) = fields.get(FILE_SHA256).and_then(Value::as_str) else { return Ok(()) };
     let text = "SELECT size_bytes, content_type FROM files WHERE sha256 = ?1";
     let found: Option<(Option<i64>, Option<String>)> =
         tx.query_row(text, [hash], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;

@@ -89,10 +89,7 @@ fn new_body(
 
 /// Counts an attempt before the request leaves.
 pub(crate) fn begin_attempt(connection: &mut Connection, id: &str) -> Result<(), StoreError> {
-    gate::sync_tx(connection, |tx| {
-        tx.execute("UPDATE captures SET attempts = attempts + 1 WHERE id = ?1", [id])?;
-        Ok(())
-    })
+    gate::execute(connection, "UPDATE captures SET attempts = attempts + 1 WHERE id = ?1", [id]).map(drop)
 }
 
 /// Notes that the server has made the job. A decision that a person has made meanwhile is still to be sent.
@@ -111,18 +108,13 @@ pub(crate) fn made(connection: &mut Connection, id: &str, server_id: &str) -> Re
 
 /// Notes that the server knows the end of a capture, or will never take it.
 pub(crate) fn known(connection: &mut Connection, id: &str) -> Result<(), StoreError> {
-    gate::sync_tx(connection, |tx| {
-        tx.execute("UPDATE captures SET unsent = 0 WHERE id = ?1", [id])?;
-        Ok(())
-    })
+    gate::execute(connection, "UPDATE captures SET unsent = 0 WHERE id = ?1", [id]).map(drop)
 }
 
 /// Notes why a capture is not sent now; it is tried again.
 pub(crate) fn delayed(connection: &mut Connection, id: &str, problem: &Value) -> Result<(), StoreError> {
-    gate::sync_tx(connection, |tx| {
-        tx.execute("UPDATE captures SET problem = ?2 WHERE id = ?1", (id, problem.to_string()))?;
-        Ok(())
-    })
+    let text = "UPDATE captures SET problem = ?2 WHERE id = ?1";
+    gate::execute(connection, text, (id, problem.to_string())).map(drop)
 }
 
 /// Notes that the server refuses a new capture. It has no job of it, so a decision that a person has made meanwhile is not sent.
@@ -154,12 +146,7 @@ fn fail(tx: &Transaction<'_>, condition: &str, value: &str, problem: &Value) -> 
 /// Sends the files of a capture again, because the server does not have one any more. False: that has not helped before, or the
 /// bytes are not here.
 pub(crate) fn send_files_again(connection: &mut Connection, id: &str) -> Result<bool, StoreError> {
-    gate::sync_tx(connection, |tx| {
-        let changed = tx.execute(
-            "UPDATE files SET state = 'waiting' WHERE state = 'present' AND sha256 IN (
-                 SELECT j.value FROM captures c, json_each(c.files) j WHERE c.id = ?1 AND c.attempts <= ?2)",
-            (id, ATTEMPTS_MAX),
-        )?;
-        Ok(changed > 0)
-    })
+    let text = "UPDATE files SET state = 'waiting' WHERE state = 'present' AND sha256 IN (
+         SELECT j.value FROM captures c, json_each(c.files) j WHERE c.id = ?1 AND c.attempts <= ?2)";
+    Ok(gate::execute(connection, text, (id, ATTEMPTS_MAX))? > 0)
 }

@@ -11,7 +11,6 @@ use serde_json::Value;
 use crate::model::{CapturePurpose, CaptureState};
 use crate::store::edits::{self, EditError};
 use crate::store::file_store::attach::{self, AttachError};
-use crate::store::file_store::bytes;
 use crate::store::gate;
 
 /// The most files of a capture (contract 22).
@@ -75,7 +74,6 @@ pub(crate) fn capture(
         )?;
         Ok(())
     })?;
-    debug_assert!(all.iter().all(|facts| bytes::is_here(db, &facts.sha256)));
     Ok(id)
 }
 

@@ -3,8 +3,8 @@
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Value, json};
 
 use crate::model::{CapturePurpose, CaptureState};
 use crate::store::StoreError;
@@ -12,8 +12,8 @@ use crate::store::StoreError;
 /// The most captures of a list.
 pub(crate) const CAPTURES_MAX: usize = 500;
 
-/// A row of the table `captures`.
-#[derive(Debug, Clone, PartialEq)]
+/// A row of the table `captures`. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Capture {
     /// The id, as this replica first knew the capture.
     pub id: String,
@@ -24,6 +24,7 @@ pub struct Capture {
     /// Where the capture stands.
     pub state: CaptureState,
     /// True when the server does not know the state yet.
+    #[serde(rename = "unsent")]
     pub is_unsent: bool,
     /// The hashes of the files, in the order of the pages.
     pub files: Vec<String>,
@@ -32,6 +33,7 @@ pub struct Capture {
     /// The notes of a new item.
     pub note: Option<String>,
     /// The record that the papers are about: its kind and id.
+    #[serde(serialize_with = "record")]
     pub subject: Option<(Kind, String)>,
     /// RFC 3339, UTC.
     pub created_at: String,
@@ -40,18 +42,19 @@ pub struct Capture {
     /// Why the capture failed or cannot be sent: an object with a `message`.
     pub problem: Option<Value>,
     /// The record that was made of the drafts: its kind and id.
+    #[serde(serialize_with = "record")]
     pub accepted: Option<(Kind, String)>,
 }
 
 /// A proposed record (contract 22).
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
     /// The name within the capture, such as `item`.
     pub name: String,
     /// Who proposes it: `reader` or `agent`.
     pub source: String,
     /// The kind of the record.
-    #[serde(rename = "type", deserialize_with = "kind")]
+    #[serde(rename = "type")]
     pub kind: Kind,
     /// The record that the draft changes. None: the draft is a new record.
     #[serde(default)]
@@ -67,9 +70,8 @@ pub struct Draft {
     pub matches: Vec<Value>,
 }
 
-fn kind<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Kind, D::Error> {
-    let word = String::deserialize(source)?;
-    Kind::parse(&word).ok_or_else(|| serde::de::Error::custom("an unknown kind"))
+fn record<S: Serializer>(record: &Option<(Kind, String)>, to: S) -> Result<S::Ok, S::Error> {
+    record.as_ref().map(|(kind, id)| json!({ "type": kind, "id": id })).serialize(to)
 }
 
 impl Draft {
@@ -127,13 +129,6 @@ pub(crate) fn list(connection: &Connection) -> Result<Vec<Capture>, StoreError> 
 pub(crate) fn one(connection: &Connection, id: &str) -> Result<Option<Capture>, StoreError> {
     let mut statement = connection.prepare_cached(&format!("{SELECT} WHERE id = ?1"))?;
     Ok(statement.query_row([id], read).optional()?)
-}
-
-/// The number of captures with a state.
-pub(crate) fn count(connection: &Connection, state: CaptureState) -> Result<usize, StoreError> {
-    let text = "SELECT count(*) FROM captures WHERE state = ?1";
-    let number: i64 = connection.prepare_cached(text)?.query_row([state], |row| row.get(0))?;
-    Ok(usize::try_from(number).unwrap_or_default())
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Capture> {

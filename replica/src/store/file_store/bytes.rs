@@ -2,14 +2,14 @@
 //! when all its bytes are on the disk and its hash is known. Must not know the table `files`.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::media::Sniffer;
 use sha2::{Digest, Sha256};
 
 use crate::store::StoreError;
-use crate::store::files::{companion, make_private_directory, new_private_file};
+use crate::store::files::{companion, make_private_directory};
 
 /// The bytes that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -57,93 +57,33 @@ pub(crate) fn is_hash(text: &str) -> bool {
     text.len() == HASH_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Collects what the bytes of a file tell, piece by piece.
-#[derive(Default)]
-pub(crate) struct Reader {
-    digest: Sha256,
-    sniffer: Sniffer,
-    size_bytes: u64,
-}
-
-impl Reader {
-    fn update(&mut self, piece: &[u8]) {
-        self.digest.update(piece);
-        self.sniffer.push(piece);
-        self.size_bytes += piece.len() as u64;
-    }
-
-    fn finish(self) -> FileFacts {
-        let sha256 = self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        FileFacts { sha256, size_bytes: self.size_bytes, content_type: self.sniffer.finish().as_str() }
-    }
-}
-
-/// Reads a whole file, and gives each piece to `each`.
-fn read_pieces(file: &mut impl Read, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<FileFacts> {
-    let mut reader = Reader::default();
-    let mut piece = vec![0; PIECE_BYTES];
+/// Reads a whole file, and gives each piece to `each`. `failed`: the error when the file cannot be read.
+pub(super) fn read_pieces<E>(
+    file: &mut impl Read,
+    failed: impl Fn(io::Error) -> E,
+    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<FileFacts, E> {
+    let (mut digest, mut sniffer, mut size_bytes) = (Sha256::new(), Sniffer::default(), 0);
+    let mut buffer = vec![0; PIECE_BYTES];
     loop {
-        let length = match file.read(&mut piece) {
-            Ok(0) => return Ok(reader.finish()),
-            Ok(length) => length,
+        let piece = match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => &buffer[..length],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+            Err(error) => return Err(failed(error)),
         };
-        each(&piece[..length])?;
-        reader.update(&piece[..length]);
+        each(piece)?;
+        digest.update(piece);
+        sniffer.push(piece);
+        size_bytes += piece.len() as u64;
     }
+    let sha256 = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(FileFacts { sha256, size_bytes, content_type: sniffer.finish().as_str() })
 }
 
 /// What the bytes of a file tell. Reads the whole file.
 pub(crate) fn examine(path: &Path) -> io::Result<FileFacts> {
-    read_pieces(&mut File::open(path)?, |_| Ok(()))
-}
-
-/// Why a file was not copied into the folder.
-#[derive(Debug)]
-pub(crate) enum CopyError {
-    /// The file to copy cannot be read.
-    Source(io::Error),
-    /// The file to copy has more bytes than the limit.
-    TooLarge,
-    /// The folder does not take the bytes.
-    Store(StoreError),
-}
-
-impl From<StoreError> for CopyError {
-    fn from(error: StoreError) -> CopyError {
-        CopyError::Store(error)
-    }
-}
-
-/// Copies a file into the folder, at most `limit` bytes, and returns what its bytes tell. The bytes are on the disk when the
-/// function returns.
-pub(crate) fn copy_in(db: &Path, source: &mut impl Read, limit: u64) -> Result<FileFacts, CopyError> {
-    let folder = folder(db);
-    make_private_directory(&folder).map_err(at(&folder))?;
-    let copy = folder.join(format!("{COPY_PREFIX}{}", uuid::Uuid::new_v4().simple()));
-    let mut file = new_private_file(&copy).map_err(at(&copy))?;
-    let mut written = 0;
-    let mut failed = None;
-    let read = read_pieces(source, |piece| {
-        written += piece.len() as u64;
-        if written > limit {
-            failed = Some(CopyError::TooLarge);
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        file.write_all(piece).inspect_err(|error| {
-            failed = Some(CopyError::Store(at(&copy)(io::Error::new(error.kind(), error.to_string()))));
-        })
-    });
-    let placed = match (read, failed) {
-        (_, Some(failure)) => Err(failure),
-        (Err(error), None) => Err(CopyError::Source(error)),
-        (Ok(facts), None) => place(db, &copy, &facts.sha256).map(|()| facts).map_err(CopyError::Store),
-    };
-    if placed.is_err() {
-        let _ = fs::remove_file(&copy);
-    }
-    placed
+    read_pieces(&mut File::open(path)?, |error| error, |_| Ok(()))
 }
 
 /// Gives a file in the folder its name. Its bytes, and the name, are on the disk when the function returns.
@@ -189,37 +129,14 @@ pub(crate) fn remove(db: &Path, sha256: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> StoreError {
+/// Names the file of an error.
+pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> StoreError {
     move |error| StoreError::File(path.to_owned(), error)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn copied_file_has_the_name_of_its_bytes() {
-        let directory = tempfile::tempdir().unwrap();
-        let db = directory.path().join("replica.db");
-        let facts = copy_in(&db, &mut b"a receipt".as_slice(), 9).unwrap();
-        assert_eq!((facts.size_bytes, facts.content_type), (9, hearth_contract::media::MediaType::Text.as_str()));
-        let place = path(&db, &facts.sha256).unwrap();
-        assert_eq!(fs::read(&place).unwrap(), b"a receipt");
-        assert_eq!(examine(&place).unwrap(), facts);
-        #[cfg(unix)]
-        for (path, mode) in [(place.as_path(), 0o600), (place.parent().unwrap(), 0o700), (&folder(&db), 0o700)] {
-            use std::os::unix::fs::MetadataExt;
-            assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, mode, "{path:?}");
-        }
-    }
-
-    #[test]
-    fn refused_copy_leaves_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        let db = directory.path().join("replica.db");
-        assert!(matches!(copy_in(&db, &mut b"a receipt".as_slice(), 8), Err(CopyError::TooLarge)));
-        assert_eq!(fs::read_dir(folder(&db)).unwrap().count(), 0);
-    }
 
     #[test]
     fn text_that_is_no_hash_has_no_path() {

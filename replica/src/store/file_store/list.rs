@@ -28,15 +28,15 @@ pub struct FileRow {
 /// The most documents of one file that a list names.
 pub const DOCUMENTS_MAX: i64 = 10;
 
-/// Numbers of files by their state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Numbers of files by their state. Commands print the members in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct FileCounts {
     /// Files whose bytes are here.
     pub present: i64,
-    /// Files whose bytes are only on the server.
-    pub wanted: i64,
     /// Files whose bytes are here and not yet on the server.
     pub waiting: i64,
+    /// Files whose bytes are only on the server.
+    pub wanted: i64,
     /// Files whose bytes are neither here nor on the server, as far as is known.
     pub missing: i64,
     /// Files that the server refused.

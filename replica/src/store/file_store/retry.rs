@@ -27,10 +27,8 @@ pub(crate) fn retry_refused_by_key(connection: &mut Connection) -> Result<(), St
     }
     // Edits first: if this function fails after them, the files are still `refused`, and the next call repeats the attempt.
     retry(connection, &edits)?;
-    gate::sync_tx(connection, |tx| {
-        tx.execute(&format!("UPDATE files AS f SET state = 'waiting', problem = NULL WHERE {condition}"), [])?;
-        Ok(())
-    })
+    let text = format!("UPDATE files AS f SET state = 'waiting', problem = NULL WHERE {condition}");
+    gate::execute(connection, &text, []).map(drop)
 }
 
 /// Retries the documents whose file the server did not have. The bytes of the file are here again.

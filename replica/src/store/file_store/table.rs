@@ -82,22 +82,13 @@ pub(crate) fn request(tx: &Transaction<'_>, choice: FileChoice<'_>, now: Timesta
     Ok(tx.prepare_cached(&text)?.execute((now.to_string(), hash))?)
 }
 
-/// A file to send or to fetch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DueFile {
-    pub sha256: String,
-    /// Bytes; None when no document tells.
-    pub size_bytes: Option<u64>,
-    pub content_type: Option<String>,
-}
-
 /// The most files that are read at once, of those to send or to fetch.
 const DUE_MAX: i64 = 100;
 
-/// Files whose bytes are here and not yet on the server, and that a document, a waiting capture or a waiting edit names: an edit is held until its
-/// file is sent, also when a later edit names another file. Sorted by hash. A refused file is sent again
+/// Hashes of the files whose bytes are here and not yet on the server, and that a document, a waiting capture or a waiting edit names: an edit is held until its
+/// file is sent, also when a later edit names another file. Sorted. A refused file is sent again
 /// when a person retries an edit that names it.
-pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<DueFile>, StoreError> {
+pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let condition = format!(
         "f.state = 'waiting' AND (
              EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = f.sha256)
@@ -116,19 +107,14 @@ pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<DueFile>, StoreEr
     due(connection, &condition)
 }
 
-/// Files whose bytes a person wants here; sorted by hash.
-pub(crate) fn to_download(connection: &Connection) -> Result<Vec<DueFile>, StoreError> {
+/// Hashes of the files whose bytes a person wants here; sorted.
+pub(crate) fn to_download(connection: &Connection) -> Result<Vec<String>, StoreError> {
     due(connection, "f.requested_at IS NOT NULL AND f.state IN ('wanted', 'missing', 'damaged')")
 }
 
-fn due(connection: &Connection, condition: &str) -> Result<Vec<DueFile>, StoreError> {
-    let text =
-        format!("SELECT sha256, size_bytes, content_type FROM files f WHERE ({condition}) ORDER BY sha256 LIMIT ?1");
+fn due(connection: &Connection, condition: &str) -> Result<Vec<String>, StoreError> {
+    let text = format!("SELECT sha256 FROM files f WHERE ({condition}) ORDER BY sha256 LIMIT ?1");
     let mut statement = connection.prepare_cached(&text)?;
-    let rows = statement.query_map([DUE_MAX], |row| {
-        let size: Option<i64> = row.get(1)?;
-        let size_bytes = size.and_then(|size| u64::try_from(size).ok());
-        Ok(DueFile { sha256: row.get(0)?, size_bytes, content_type: row.get(2)? })
-    })?;
+    let rows = statement.query_map([DUE_MAX], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -25,15 +25,15 @@ const GONE: &str = "its bytes are not in the folder of the files any more";
 /// Why a file is damaged.
 const DAMAGED: &str = "its bytes on this machine are not those of the document";
 
-/// What the upkeep has found and done.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What the upkeep has found and done. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct FileUpkeep {
-    /// Files whose bytes were in the folder although no row said so.
-    pub found: usize,
     /// Files whose bytes are not in the folder any more: hashes.
     pub lost: Vec<String>,
     /// Files whose bytes are not what their hash says: hashes. Only a look at all bytes finds them.
     pub damaged: Vec<String>,
+    /// Files whose bytes were in the folder although no row said so.
+    pub found: usize,
     /// Files that were removed, because no document has named them for seven days.
     pub removed: usize,
 }

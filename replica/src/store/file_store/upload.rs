@@ -107,28 +107,16 @@ pub(in crate::store) fn send_file_again(tx: &Transaction<'_>, edit: i64) -> Resu
     Ok(true)
 }
 
-/// What became of a download.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Downloaded {
-    /// The bytes are here.
-    Here,
-    /// The server does not have the file.
-    NotThere(Value),
-    /// The server gives other bytes than the hash says.
-    Damaged(Value),
-    /// The server does not give the bytes, and a person must ask again.
-    Refused(Value),
-}
-
-/// Notes how a download ended.
-pub(crate) fn downloaded(connection: &mut Connection, sha256: &str, end: &Downloaded) -> Result<(), StoreError> {
-    gate::sync_tx(connection, |tx| match end {
-        Downloaded::Here => table::set_state(tx, sha256, FileState::Present, None),
-        Downloaded::NotThere(problem) => table::set_state(tx, sha256, FileState::Missing, Some(problem)),
-        Downloaded::Damaged(problem) => table::set_state(tx, sha256, FileState::Damaged, Some(problem)),
-        Downloaded::Refused(problem) => {
-            let state = table::state(tx, sha256)?.unwrap_or(FileState::Wanted);
-            table::set_state(tx, sha256, state, Some(problem))
-        }
+/// Notes how a download ended: the state of the file, and why it is not as it should be. Without a state, the server does not give
+/// the bytes, the state stays, and a person must ask again.
+pub(crate) fn downloaded(
+    connection: &mut Connection,
+    sha256: &str,
+    state: Option<FileState>,
+    problem: Option<&Value>,
+) -> Result<(), StoreError> {
+    gate::sync_tx(connection, |tx| {
+        let state = state.map_or_else(|| table::state(tx, sha256), |state| Ok(Some(state)))?;
+        table::set_state(tx, sha256, state.unwrap_or(FileState::Wanted), problem)
     })
 }

@@ -12,29 +12,18 @@ const ID_SHOWN_MIN: usize = 8;
 /// The most candidates that are named when an id is ambiguous.
 const CANDIDATES_MAX: usize = 5;
 
-/// The records whose id begins with the typed characters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum IdMatch {
-    /// Exactly one record: its kind and id.
-    One(Kind, String),
-    /// Several records; the first of them.
-    Many(Vec<(Kind, String)>),
-    /// No record.
-    Nothing,
-}
-
-/// Finds records whose id begins with `prefix`. `include_deleted` also finds records without a row: those of edits, of the
+/// The kinds and ids of the records whose id begins with `prefix`, at most [`CANDIDATES_MAX`]. `include_deleted` also finds records without a row: those of edits, of the
 /// history and of tombstones.
 pub(crate) fn find_by_prefix(
     connection: &Connection,
     prefix: &str,
     kinds: &[Kind],
     include_deleted: bool,
-) -> Result<IdMatch, StoreError> {
+) -> Result<Vec<(Kind, String)>, StoreError> {
     let prefix = prefix.to_ascii_lowercase();
     let is_prefix = prefix.len() >= ID_PREFIX_MIN && prefix.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
     if !is_prefix {
-        return Ok(IdMatch::Nothing);
+        return Ok(Vec::new());
     }
     let mut matches = Vec::new();
     for kind in kinds {
@@ -55,14 +44,8 @@ pub(crate) fn find_by_prefix(
             matches.push((*kind, id?));
         }
     }
-    Ok(match matches.len() {
-        0 => IdMatch::Nothing,
-        1 => matches.pop().map_or(IdMatch::Nothing, |(kind, id)| IdMatch::One(kind, id)),
-        _ => {
-            matches.truncate(CANDIDATES_MAX);
-            IdMatch::Many(matches)
-        }
-    })
+    matches.truncate(CANDIDATES_MAX);
+    Ok(matches)
 }
 
 /// The shortest unambiguous beginning of each id, in the same order.

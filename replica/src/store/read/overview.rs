@@ -6,12 +6,10 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
 use super::days::Days;
-use super::page::rows_between;
+use super::page::rows_where;
 use super::totals::Weeks;
 use super::view::{self, Row, title_or_kind};
-use crate::model::CaptureState;
 use crate::store::StoreError;
-use crate::store::captures::table as captures;
 use crate::store::schema::order;
 use crate::store::schema::worth::worth_sql;
 
@@ -99,32 +97,35 @@ pub struct Figures {
 
 /// Reads what needs attention.
 pub(crate) fn load_overview(connection: &Connection, days: &Days) -> Result<Overview, StoreError> {
-    let key = order::sort_key(Kind::Task, "due_on");
     // The sort key of an open task is `0`, its day, its title.
     let Weeks { today, this, next } = &days.weeks;
-    let after = |day: &str| Ok::<_, StoreError>(format!("0{}", next_day(connection, day)?));
-    let ends = ["0".to_owned(), format!("0{today}"), after(today)?, after(this)?, after(next)?];
-    let count = |key: &str, from: &str, before: &str| -> Result<usize, StoreError> {
-        let text = format!("SELECT count(*) FROM tasks WHERE {key} >= ?1 AND {key} < ?2");
-        let count: i64 = connection.prepare_cached(&text)?.query_row([from, before], |row| row.get(0))?;
+    let after = |day: &str| format!("0{}", day_end(day));
+    let ends = ["0".to_owned(), format!("0{today}"), after(today), after(this), after(next)];
+    let count = |column: &str, ends: [&str; 2]| -> Result<usize, StoreError> {
+        let text = format!("SELECT count(*) FROM tasks WHERE {}", within(Kind::Task, column));
+        let count: i64 = connection.prepare_cached(&text)?.query_row(ends, |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     };
-    let open = count(&key, "0", "1")?;
+    let rows = |column: &str, ends: [&str; 2]| {
+        rows_where(connection, Kind::Task, &within(Kind::Task, column), column, ends, DUE_MAX)
+    };
+    let open = count("due_on", ["0", "1"])?;
     let (mut due, mut counts) = (Vec::new(), [0; 4]);
     // Each section has its own limit, because many overdue tasks must not hide the tasks of today.
     for (number, pair) in counts.iter_mut().zip(ends.windows(2)) {
-        *number = count(&key, &pair[0], &pair[1])?;
-        due.extend(rows_between(connection, Kind::Task, "due_on", (&pair[0], &pair[1]), DUE_MAX)?);
+        let ends = [pair[0].as_str(), &pair[1]];
+        *number = count("due_on", ends)?;
+        due.extend(rows("due_on", ends)?);
     }
     let [overdue, today, week, next_week] = counts;
     let (from, before) = order::urgent_without_day();
-    let urgent = count(&order::sort_key(Kind::Task, "priority"), &from, &before)?;
-    let urgent_tasks = rows_between(connection, Kind::Task, "priority", (&from, &before), DUE_MAX)?;
+    let urgent = count("priority", [&from, &before])?;
+    let urgent_tasks = rows("priority", [&from, &before])?;
     let (expiring, is_cut) = expiring(connection, days)?;
     let mut end_days = days_with(connection, Kind::Document, "expires_on", "", days)?;
     end_days.extend(vehicle_days(connection, days)?);
     Ok(Overview {
-        ready_captures: captures::count(connection, CaptureState::Ready)?,
+        ready_captures: ready_captures(connection)?,
         overdue,
         today,
         week,
@@ -169,12 +170,22 @@ fn latest(connection: &Connection) -> Result<Option<Latest>, StoreError> {
     Ok(newest)
 }
 
-/// The day after a day.
-fn next_day(connection: &Connection, day: &str) -> Result<String, StoreError> {
-    let next: Option<String> =
-        connection.prepare_cached("SELECT date(?1, '+1 day')")?.query_row([day], |row| row.get(0))?;
-    // A text that is not a day sorts before the same text with `~`.
-    Ok(next.unwrap_or_else(|| format!("{day}~")))
+/// The number of captures whose drafts wait for a person.
+fn ready_captures(connection: &Connection) -> Result<usize, StoreError> {
+    let text = "SELECT count(*) FROM captures WHERE state = 'ready'";
+    let number: i64 = connection.prepare_cached(text)?.query_row([], |row| row.get(0))?;
+    Ok(usize::try_from(number).unwrap_or_default())
+}
+
+/// The end of a day: a text after every text that begins with the day.
+fn day_end(day: &str) -> String {
+    format!("{day}\u{10ffff}")
+}
+
+/// SQL condition: a sort key is at least the first parameter and less than the second. The index of the order finds the rows.
+fn within(kind: Kind, column: &str) -> String {
+    let key = order::sort_key(kind, column);
+    format!("{key} >= ?1 AND {key} < ?2")
 }
 
 /// The days between `days.from` and `days.until` that occur in an order of days. `prefix` is the text before the day in the sort
@@ -187,14 +198,14 @@ fn days_with(
     days: &Days,
 ) -> Result<Vec<String>, StoreError> {
     let key = order::sort_key(kind, column);
-    let text = format!("SELECT min({key}) FROM {} WHERE {key} >= ?1 AND {key} < ?2", kind.collection());
+    let text = format!("SELECT min({key}) FROM {} WHERE {}", kind.collection(), within(kind, column));
     let mut statement = connection.prepare_cached(&text)?;
-    let end = format!("{prefix}{}", next_day(connection, &days.until)?);
+    let end = format!("{prefix}{}", day_end(&days.until));
     let mut from = format!("{prefix}{}", days.from);
     let mut found = Vec::new();
     while let Some(at) = statement.query_row([&from, &end], |row| row.get::<_, Option<String>>(0))? {
         let Some(day) = at.get(prefix.len()..prefix.len() + days.from.len()) else { break };
-        let next = format!("{prefix}{}", next_day(connection, day)?);
+        let next = format!("{prefix}{}", day_end(day));
         if next <= from {
             break;
         }
@@ -217,7 +228,7 @@ fn vehicle_days(connection: &Connection, days: &Days) -> Result<Vec<String>, Sto
 /// The entries that have ended and those that will end, each with its own limit, and whether more will end than are listed.
 /// Ended warranties are left out, because there are many and they need no action.
 fn expiring(connection: &Connection, days: &Days) -> Result<(Vec<Expiring>, bool), StoreError> {
-    let (today, after) = (days.weeks.today.as_str(), next_day(connection, &days.until)?);
+    let (today, after) = (days.weeks.today.as_str(), day_end(&days.until));
     let from = days.from.as_str();
     let mut all = endings(connection, false, (from, today), "DESC")?;
     all.truncate(EXPIRING_MAX);
@@ -236,11 +247,6 @@ fn endings(
     (from, before): (&str, &str),
     direction: &str,
 ) -> Result<Vec<Expiring>, StoreError> {
-    // Conditions on sort keys use the indexes of the orders, which find the few rows that end.
-    let within = |kind: Kind, column: &str| {
-        let key = order::sort_key(kind, column);
-        format!("{key} >= ?1 AND {key} < ?2")
-    };
     let warranties = match warranties {
         true => format!(
             "UNION ALL SELECT warranty_expires_on, 'warranty', 'inventory', id, name FROM inventory WHERE {}",

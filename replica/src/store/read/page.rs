@@ -57,17 +57,12 @@ pub(super) fn from_clause(query: &RowQuery, condition: &str) -> String {
     if query.words.trim().is_empty() {
         return format!("{table} t WHERE {condition}");
     }
-    let mut conditions = Vec::new();
-    // The words are the first parameter; the parameters of the conditions follow.
-    let mut values = vec![Sql::Null];
-    conditions
-        .extend(query.conditions.iter().map(|condition| filter::condition_sql(query.kind, condition, &mut values)));
-    let from = format!(
-        "search s CROSS JOIN _search_rows r ON r.id = s.rowid AND r.kind = '{}' CROSS JOIN {table} t ON t.id = r.record_id",
+    let condition = condition.replacen(&id_in_matches(query.kind), "s.search MATCH ?1", 1);
+    format!(
+        "search s CROSS JOIN _search_rows r ON r.id = s.rowid AND r.kind = '{}' CROSS JOIN {table} t ON t.id = r.record_id
+         WHERE {condition}",
         query.kind
-    );
-    let all: Vec<String> = std::iter::once("s.search MATCH ?1".to_owned()).chain(conditions).collect();
-    format!("{from} WHERE {}", all.join(" AND "))
+    )
 }
 
 /// Reads one page.
@@ -84,23 +79,8 @@ pub(crate) fn page(connection: &Connection, query: &RowQuery) -> Result<RowPage,
     if total > LONG_LIST_MIN {
         list.condition = list.condition.replacen(&id_in_matches(query.kind), &row_matches(query.kind), 1);
     }
-    let mut rows = if is_by_room(query) { list.by_room(query, rooms)? } else { list.in_order(query, total)? };
-    for row in &mut rows {
-        load_reference_titles(connection, row)?;
-    }
+    let rows = if is_by_room(query) { list.by_room(query, rooms)? } else { list.in_order(query, total)? };
     Ok(RowPage { rows, total })
-}
-
-/// The first rows of an order whose sort keys are at least `from` and less than `before`. The index of the order leads to them.
-pub(super) fn rows_between(
-    connection: &Connection,
-    kind: Kind,
-    column: &str,
-    (from, before): (&str, &str),
-    limit: usize,
-) -> Result<Vec<Row>, StoreError> {
-    let key = order::sort_key(kind, column);
-    rows_where(connection, kind, &format!("{key} >= ?1 AND {key} < ?2"), column, [from, before], limit)
 }
 
 /// The first rows for which a condition with two parameters holds, in an order.
@@ -115,11 +95,7 @@ pub(super) fn rows_where(
     let order = format!("{}, t.rowid", order::sort_key(kind, column));
     let values: Vec<Sql> = values.map(|value| Sql::Text(value.to_owned())).into();
     let list = List { connection, kind, condition: condition.to_owned(), from: String::new(), values };
-    let mut rows = list.rows(&list.condition, &order, list.values.clone(), 0, limit)?;
-    for row in &mut rows {
-        load_reference_titles(connection, row)?;
-    }
-    Ok(rows)
+    list.rows(&list.condition, &order, list.values.clone(), 0, limit)
 }
 
 /// The rows of a query.
@@ -227,7 +203,11 @@ impl List<'_> {
             values.len() - 1
         ))?;
         let found = statement.query_map(rows::as_params(&values).as_slice(), |row| row_from_sql(self.kind, row))?;
-        Ok(found.collect::<Result<_, _>>()?)
+        let mut found = found.collect::<Result<Vec<_>, _>>()?;
+        for row in &mut found {
+            load_reference_titles(self.connection, row)?;
+        }
+        Ok(found)
     }
 
     /// The rooms of the listed items with their number of items, by name. Items without a room come last.

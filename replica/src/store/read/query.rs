@@ -8,15 +8,6 @@ use serde_json::Value;
 
 use crate::store::{StoreError, read_only, rows};
 
-/// The result of a query.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Table {
-    /// The names of the columns.
-    pub columns: Vec<String>,
-    /// The values of each row, in the order of the columns.
-    pub rows: Vec<Vec<Value>>,
-}
-
 /// The rows of a result. Each row is read when it is asked for.
 pub type Rows<'a> = dyn Iterator<Item = Result<Vec<Value>, StoreError>> + 'a;
 

@@ -124,8 +124,8 @@ pub enum Pending {
     NeedsYou,
 }
 
-/// A record that a search found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A record that a search found. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Hit {
     /// The kind of the record.
     pub kind: Kind,

@@ -16,25 +16,16 @@ pub(super) enum Statement {
     Update,
 }
 
-/// SQL condition: the statement may write the column, although the column is not writable in general. `completed_at` may be
-/// written by the statement that completes the task.
-pub(super) fn may_be_written(field: &Field, statement: Statement) -> String {
+/// SQL condition: the statement may not write a column that is not writable in general; and the message to the writer.
+/// `completed_at` may be written by the statement that completes the task.
+pub(super) fn unwritable(field: &Field, statement: Statement) -> (String, String) {
+    let name = field.name;
     match field.presence {
-        Presence::OnCompletion => completes(statement),
-        _ => "0".to_owned(),
-    }
-}
-
-/// The message to a writer when [`may_be_written`] is false.
-pub(super) fn refusal(field: &Field) -> String {
-    match field.presence {
-        Presence::OnCompletion => {
-            format!(
-                "{} is set by the server; it can be written only by the statement that sets {STATUS} {DONE}",
-                field.name
-            )
-        }
-        _ => set_by_server(field.name),
+        Presence::OnCompletion => (
+            format!("NOT ({})", completes(statement)),
+            format!("{name} is set by the server; it can be written only by the statement that sets {STATUS} {DONE}"),
+        ),
+        _ => ("NOT (0)".to_owned(), set_by_server(name)),
     }
 }
 

@@ -15,40 +15,44 @@ pub(crate) struct Rule {
     pub sentence: String,
 }
 
-/// The rules of a field's value, the most specific first.
+/// The rules of a field, the most specific first: that of null, and those of a value that is not null.
 pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
     let name = field.name;
-    let value = format!("NEW.{name}");
-    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
+    let null = match field.presence {
+        Presence::Required => Some("is required"),
+        Presence::Default(_) => Some("cannot be null"),
+        Presence::Optional | Presence::ReadOnly | Presence::OnCompletion => None,
+    };
+    let null = null.map(|text| (format!("NEW.{name} IS NULL"), text.to_owned()));
+    let values = value_rules(field)
+        .into_iter()
+        .map(|(condition, text)| (format!("NEW.{name} IS NOT NULL AND ({condition})"), text));
+    let rule = |(broken_when, text)| Rule { broken_when, sentence: format!("{name} {text}") };
+    null.into_iter().chain(values).map(rule).collect()
+}
+
+/// The rules of a value that is not null: an SQL condition, and what follows the name of the field in the message.
+fn value_rules(field: &Field) -> Vec<(String, String)> {
+    let value = format!("NEW.{}", field.name);
     let has_nul = has_nul(&value);
-    let mut rules = Vec::new();
-    match field.presence {
-        Presence::Required => {
-            rules.push(Rule { broken_when: format!("{value} IS NULL"), sentence: format!("{name} is required") });
-        }
-        Presence::Default(_) => {
-            rules.push(Rule { broken_when: format!("{value} IS NULL"), sentence: format!("{name} cannot be null") });
-        }
-        Presence::Optional | Presence::ReadOnly | Presence::OnCompletion => {}
-    }
-    match field.format {
-        Format::Text { max, lines } => rules.extend(text_rules(field, max, lines)),
-        Format::Vin => rules.push(rule(
-            format!("{has_nul} OR length({value}) NOT BETWEEN 11 AND 17 OR {value} GLOB '*[^0-9A-HJ-NPR-Za-hj-npr-z]*'"),
+    let rule = match field.format {
+        Format::Text { max, lines } => return text_rules(field, max, lines),
+        Format::Vin => (
+            format!(
+                "{has_nul} OR length({value}) NOT BETWEEN 11 AND 17 OR {value} GLOB '*[^0-9A-HJ-NPR-Za-hj-npr-z]*'"
+            ),
             "must be 11 to 17 of the letters A-Z and digits, without I, O and Q".to_owned(),
-        )),
-        Format::Url => rules.extend(url_rules(field)),
+        ),
+        Format::Url => return url_rules(&value),
         Format::Choice(words) => {
             let list = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
-            rules.push(rule(format!("{value} NOT IN ({list})"), format!("must be one of {}", words.join(", "))));
+            (format!("{value} NOT IN ({list})"), format!("must be one of {}", words.join(", ")))
         }
         Format::Count { min, max } => {
-            rules.push(rule(format!("{value} NOT BETWEEN {min} AND {max}"), format!("must be from {min} to {max}")))
+            (format!("{value} NOT BETWEEN {min} AND {max}"), format!("must be from {min} to {max}"))
         }
-        Format::Year => {
-            rules.push(rule(format!("{value} NOT BETWEEN 1000 AND 9999"), "must be from 1000 to 9999".to_owned()));
-        }
-        Format::Money => rules.push(rule(
+        Format::Year => (format!("{value} NOT BETWEEN 1000 AND 9999"), "must be from 1000 to 9999".to_owned()),
+        Format::Money => (
             format!(
                 "{has_nul} OR {value} GLOB '*[^0-9.]*' OR NOT CASE instr({value}, '.') \
                  WHEN 0 THEN length({value}) BETWEEN 1 AND 12 \
@@ -56,36 +60,36 @@ pub(crate) fn field_rules(field: &Field) -> Vec<Rule> {
                  AND instr(substr({value}, instr({value}, '.') + 1), '.') = 0 END"
             ),
             "must be a decimal string such as \"1299.00\", at most 12 digits and 2 decimals".to_owned(),
-        )),
+        ),
         // The modifier makes SQLite calculate the date; without the modifier 30 February is returned unchanged.
-        Format::Date => rules.push(rule(
+        Format::Date => (
             format!("{value} NOT GLOB '{DATE}' OR date({value}, '+0 days') IS NOT {value}"),
             "must be a calendar date written YYYY-MM-DD".to_owned(),
-        )),
-        Format::Timestamp => rules.push(rule(
+        ),
+        Format::Timestamp => (
             format!(
                 "({value} NOT GLOB '{DATE}' AND {value} NOT GLOB '{DATE}T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*[Z0-9]') \
                  OR date(substr({value}, 1, 10), '+0 days') IS NOT substr({value}, 1, 10) OR strftime('%s', {value}) IS NULL"
             ),
             "must be a timestamp such as 2026-06-01T12:00:00Z".to_owned(),
-        )),
+        ),
         Format::TimeZone => {
             let wrong = not_among(&value, time_zone::names());
-            rules.push(rule(wrong, "must be a time zone such as Europe/Berlin".to_owned()));
+            (wrong, "must be a time zone such as Europe/Berlin".to_owned())
         }
         Format::Currency => {
             let wrong = format!("{has_nul} OR {}", not_among(&format!("upper({value})"), currency::codes()));
-            rules.push(rule(wrong, "must be a code of ISO 4217 such as EUR".to_owned()));
+            (wrong, "must be a code of ISO 4217 such as EUR".to_owned())
         }
-        Format::Sha256 => rules.push(rule(
+        Format::Sha256 => (
             format!("{has_nul} OR length({value}) <> 64 OR {value} GLOB '*[^0-9A-Fa-f]*'"),
             "must be 64 hex digits".to_owned(),
-        )),
+        ),
         Format::Reference(_) | Format::Subject => {
-            rules.push(rule(not_canonical_id(&value), "must be a UUID with hyphens, in lower case".to_owned()));
+            (not_canonical_id(&value), "must be a UUID with hyphens, in lower case".to_owned())
         }
-    }
-    rules
+    };
+    vec![rule]
 }
 
 /// The condition that a text is none of the words, which contain no spaces. One text holds all words: every program parses the
@@ -98,25 +102,15 @@ fn not_among<'a>(value: &str, words: impl Iterator<Item = &'a str>) -> String {
 /// A GLOB pattern for the form of a date.
 const DATE: &str = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]";
 
-/// A rule for a value that is not null. The condition is SQL; the text follows the name of the field.
-fn value_rule(field: &Field, condition: &str, text: &str) -> Rule {
-    Rule {
-        broken_when: format!("NEW.{0} IS NOT NULL AND ({condition})", field.name),
-        sentence: format!("{} {text}", field.name),
-    }
-}
-
 /// The condition that a value contains a NUL character. `length` and GLOB stop at NUL, and a GLOB pattern cannot contain NUL, so
 /// the bytes are searched.
 fn has_nul(value: &str) -> String {
     format!("instr(CAST({value} AS BLOB), x'00') > 0")
 }
 
-fn text_rules(field: &Field, max: usize, lines: Lines) -> Vec<Rule> {
+fn text_rules(field: &Field, max: usize, lines: Lines) -> Vec<(String, String)> {
     let value = format!("NEW.{}", field.name);
-    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
     let has_nul = has_nul(&value);
-    let mut rules = Vec::new();
     let (control, text) = match lines {
         Lines::One => ("char(1) || '-' || char(31)".to_owned(), "must be one line without control characters"),
         Lines::Many => (
@@ -125,20 +119,19 @@ fn text_rules(field: &Field, max: usize, lines: Lines) -> Vec<Rule> {
         ),
     };
     let class = format!("'*[' || {control} || char(127) || '-' || char(159) || ']*'");
-    rules.push(rule(format!("{has_nul} OR {value} GLOB {class}"), text.to_owned()));
-    rules.push(rule(format!("length({value}) > {max}"), format!("must have at most {max} characters")));
+    let mut rules = vec![
+        (format!("{has_nul} OR {value} GLOB {class}"), text.to_owned()),
+        (format!("length({value}) > {max}"), format!("must have at most {max} characters")),
+    ];
     if field.presence == Presence::Required {
-        rules.push(rule(format!("trim({value}, {BLANKS}) = ''"), "must not be blank".to_owned()));
+        rules.push((format!("trim({value}, {BLANKS}) = ''"), "must not be blank".to_owned()));
     }
     rules
 }
 
-fn url_rules(field: &Field) -> Vec<Rule> {
-    let value = format!("NEW.{}", field.name);
-    let rule = |condition: String, text: String| value_rule(field, &condition, &text);
-    let has_nul = has_nul(&value);
-    let mut rules = Vec::new();
-    rules.push(rule(format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters")));
+fn url_rules(value: &str) -> Vec<(String, String)> {
+    let has_nul = has_nul(value);
+    let too_long = (format!("length({value}) > {URL_MAX}"), format!("must have at most {URL_MAX} characters"));
     // The authority ends before the first of / ? #. The host begins after the last @ of the authority: rtrim removes every
     // character but @ from the end.
     let authority = format!(
@@ -146,15 +139,15 @@ fn url_rules(field: &Field) -> Vec<Rule> {
          FROM (SELECT substr({value}, instr({value}, '://') + 3) AS rest)"
     );
     let host = format!("SELECT substr(place, length(rtrim(place, replace(place, '@', ''))) + 1, 1) FROM ({authority})");
-    rules.push(rule(
+    let wrong = (
         format!(
             "{has_nul} OR NOT (lower({value}) GLOB 'http://*' OR lower({value}) GLOB 'https://*') \
              OR ({host}) IN ('', ':') OR {value} GLOB '*[' || char(1) || '-' || char(31) || char(127) || '-' || \
              char(159) || {BLANKS} || ']*'"
         ),
         "must be an absolute http or https address".to_owned(),
-    ));
-    rules
+    );
+    vec![too_long, wrong]
 }
 
 /// The rules that concern `subject_type` and `subject_id` together.

@@ -9,6 +9,7 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::plain_words::{plain_form, plain_form_sql};
 use super::trigger_sql::{LOWER_GATE, RAISE_GATE, changed, trigger};
+use crate::model::FILE_SHA256;
 use crate::store::StoreError;
 use crate::store::connection::fires_triggers;
 
@@ -228,9 +229,6 @@ fn select_texts(kind: Kind) -> &'static str {
     &all[kind as usize]
 }
 
-/// The field of a document that names its file.
-const FILE: &str = "file_sha256";
-
 /// SQL for the two searched texts of a row: the title; and all other searchable fields, with the text of the file that it names.
 fn text_columns(resource: &Resource, row: &str) -> (String, String) {
     let body = resource
@@ -239,10 +237,10 @@ fn text_columns(resource: &Resource, row: &str) -> (String, String) {
         .map(|field| format!("coalesce({row}.{} || char(10), '')", field.name))
         .collect::<Vec<_>>()
         .join(" || ");
-    let body = match resource.field(FILE) {
+    let body = match resource.field(FILE_SHA256) {
         None => body,
         Some(_) => format!(
-            "{body} || coalesce((SELECT ft.text || char(10) FROM file_texts ft WHERE ft.sha256 = {row}.{FILE}), '')"
+            "{body} || coalesce((SELECT ft.text || char(10) FROM file_texts ft WHERE ft.sha256 = {row}.{FILE_SHA256}), '')"
         ),
     };
     (format!("coalesce({row}.{}, '')", resource.title), body)
@@ -253,7 +251,7 @@ pub(crate) fn triggers(resource: &Resource) -> [String; 3] {
     let kind = resource.kind.as_str();
     let table = resource.kind.collection();
     let (title, body) = text_columns(resource, "t");
-    let file = resource.field(FILE).filter(|field| !resource.searchable().any(|other| other.name == field.name));
+    let file = resource.field(FILE_SHA256).filter(|field| !resource.searchable().any(|other| other.name == field.name));
     let changed = resource.searchable().chain(file).map(changed).collect::<Vec<_>>().join(" OR ");
     let old = format!("FROM _search_rows WHERE kind = '{kind}' AND record_id = OLD.id");
     let removed = vec![format!("DELETE FROM search WHERE rowid = (SELECT id {old});"), format!("DELETE {old};")];

@@ -86,9 +86,8 @@ fn before_insert(resource: &Resource) -> String {
     }
     for field in resource.fields {
         if !field.is_writable() {
-            let allowed = computed::may_be_written(field, computed::Statement::Insert);
-            let is_refused = format!("NEW.{} IS NOT NULL AND NOT ({allowed})", field.name);
-            body.push(refuse(&rule(is_refused, computed::refusal(field))));
+            let (unwritable, sentence) = computed::unwritable(field, computed::Statement::Insert);
+            body.push(refuse(&rule(format!("NEW.{} IS NOT NULL AND {unwritable}", field.name), sentence)));
         }
         if field.is_sendable() {
             // NULL stands for the default.
@@ -119,8 +118,8 @@ fn before_update(resource: &Resource) -> String {
     for field in resource.fields {
         let changed = changed(field);
         if !field.is_writable() {
-            let allowed = computed::may_be_written(field, computed::Statement::Update);
-            body.push(refuse(&rule(format!("{changed} AND NOT ({allowed})"), computed::refusal(field))));
+            let (unwritable, sentence) = computed::unwritable(field, computed::Statement::Update);
+            body.push(refuse(&rule(format!("{changed} AND {unwritable}"), sentence)));
         }
         if !field.is_sendable() {
             continue;

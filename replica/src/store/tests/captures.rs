@@ -100,7 +100,7 @@ fn discarded_capture_that_may_be_on_the_server_is_discarded_there() {
     let (never, once) = (scene.captures(b"a plate"), scene.captures(b"another"));
     exchange::begin_attempt(&mut scene.db, &once).unwrap();
     for hash in to_upload(&scene.db).unwrap() {
-        uploaded(&mut scene.db, &hash.sha256).unwrap();
+        uploaded(&mut scene.db, &hash).unwrap();
     }
     for id in [&never, &once] {
         discard(&mut scene.db, id).unwrap();

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{FileState, Origin, ReasonCode};
-use crate::store::file_store::attach::{AttachError, AttachTo, Attached, attach};
+use crate::store::file_store::attach::{AttachError, Attached, attach, copy_in};
 use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::file_store::table::{FileChoice, request, to_download, to_upload};
-use crate::store::file_store::upload::{Downloaded, downloaded, note_limit, refused, uploaded};
+use crate::store::file_store::upload::{downloaded, note_limit, refused, uploaded};
 use crate::store::file_store::{bytes, list, upkeep};
 use crate::store::{StoreError, gate};
 
@@ -27,7 +27,7 @@ impl Scene {
         let file = self.directory.join("receipt.txt");
         fs::write(&file, content).unwrap();
         let (db, fields) = (self.db_path(), Fields::new());
-        let mut attached = attach(&mut self.db, &db, Origin::Cli, &[file], &AttachTo::NewDocument(&fields))?;
+        let mut attached = attach(&mut self.db, &db, Origin::Cli, &[file], &fields, None)?;
         Ok(attached.remove(0))
     }
 
@@ -80,7 +80,7 @@ fn replaced_file_is_still_sent_for_its_edit() {
         "UPDATE documents SET file_sha256 = '{}', size_bytes = 7 WHERE id = '{document}'",
         second.sha256
     ));
-    let mut sent: Vec<String> = to_upload(&scene.db).unwrap().into_iter().map(|file| file.sha256).collect();
+    let mut sent: Vec<String> = to_upload(&scene.db).unwrap();
     let mut expected = vec![first.sha256, second.sha256];
     sent.sort();
     expected.sort();
@@ -169,7 +169,7 @@ fn file_attached_again_sends_its_rejected_document() {
     gate::sync_tx(&mut scene.db, |tx| tx.execute(rejected, []).map(drop).map_err(StoreError::from)).unwrap();
     let document = scene.one("SELECT record_id FROM edits");
     let again = scene.directory.join("receipt.txt");
-    attach(&mut scene.db, &db, Origin::Cli, &[again], &AttachTo::Document(&document)).unwrap();
+    attach(&mut scene.db, &db, Origin::Cli, &[again], &Fields::new(), Some(&document)).unwrap();
     assert_eq!(scene.file_state(&hash), Some(FileState::Waiting));
     assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "waiting");
     assert_eq!(scene.plan().len(), 0, "the file goes first");
@@ -193,12 +193,14 @@ fn document_of_the_feed_names_a_wanted_file() {
     assert!(to_download(&scene.db).unwrap().is_empty(), "nobody has asked for it");
     let asks = |scene: &mut Scene, choice| gate::sync_tx(&mut scene.db, |tx| request(tx, choice, at(0))).unwrap();
     assert_eq!(asks(&mut scene, FileChoice::Images), 1);
-    assert_eq!(to_download(&scene.db).unwrap()[0].size_bytes, Some(9));
-    downloaded(&mut scene.db, &hash, &Downloaded::NotThere(json!({ "type": "not_found" }))).unwrap();
+    assert_eq!(to_download(&scene.db).unwrap(), std::slice::from_ref(&hash));
+    assert_eq!(list::one(&scene.db, &hash).unwrap().unwrap().size_bytes, Some(9));
+    let problem = json!({ "type": "not_found" });
+    downloaded(&mut scene.db, &hash, Some(FileState::Missing), Some(&problem)).unwrap();
     assert_eq!(scene.file_state(&hash), Some(FileState::Missing));
     assert!(to_download(&scene.db).unwrap().is_empty(), "a person must ask again");
     assert_eq!(asks(&mut scene, FileChoice::One(&hash)), 1);
-    downloaded(&mut scene.db, &hash, &Downloaded::Here).unwrap();
+    downloaded(&mut scene.db, &hash, Some(FileState::Present), None).unwrap();
     assert_eq!(scene.file_state(&hash), Some(FileState::Present));
     // A text that is no hash would be a path.
     scene.hear(vec![document(7, "../../etc/passwd")]);
@@ -254,7 +256,9 @@ fn upkeep_finds_lost_damaged_and_left_bytes() {
     fs::remove_dir_all(bytes::folder(&scene.db_path())).unwrap();
     assert_eq!((scene.looks_after(0).lost, scene.file_state(&hash)), (vec![hash.clone()], Some(FileState::Missing)));
     // A crash between the bytes and the row: young bytes may belong to a command that still runs.
-    let stray = bytes::copy_in(&scene.db_path(), &mut b"stray".as_slice(), 9).unwrap().sha256;
+    let source = scene.directory.join("stray.txt");
+    fs::write(&source, "stray").unwrap();
+    let stray = copy_in(&scene.db_path(), &source, 9).unwrap().sha256;
     let stray = bytes::path(&scene.db_path(), &stray).unwrap();
     let written = i64::try_from(
         fs::metadata(&stray).unwrap().modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis(),
@@ -272,17 +276,16 @@ fn attach_names_what_is_wrong() {
     let mut scene = Scene::new();
     let db = scene.db_path();
     let fields = Fields::new();
-    let new = AttachTo::NewDocument(&fields);
-    let mut fails = |path: &str, to: &AttachTo<'_>| {
+    let mut fails = |path: &str, document: Option<&str>| {
         let path = scene.directory.join(path);
-        attach(&mut scene.db, &db, Origin::Cli, &[path], to).unwrap_err()
+        attach(&mut scene.db, &db, Origin::Cli, &[path], &fields, document).unwrap_err()
     };
-    assert!(matches!(fails("nothing.pdf", &new), AttachError::Source(..)));
-    assert!(matches!(fails(".", &new), AttachError::NotAFile(_)));
-    assert!(matches!(fails("replica.db", &AttachTo::Document(DOCUMENT)), AttachError::Edit(_)), "no such document");
+    assert!(matches!(fails("nothing.pdf", None), AttachError::Source(..)));
+    assert!(matches!(fails(".", None), AttachError::NotAFile(_)));
+    assert!(matches!(fails("replica.db", Some(DOCUMENT)), AttachError::Edit(_)), "no such document");
     let [good, missing] = ["good.txt", "nothing.pdf"].map(|name| scene.directory.join(name));
     fs::write(&good, "good").unwrap();
-    let both = attach(&mut scene.db, &db, Origin::Cli, &[good, missing], &new);
+    let both = attach(&mut scene.db, &db, Origin::Cli, &[good, missing], &fields, None);
     assert!(matches!(both, Err(AttachError::Source(..))));
     assert_eq!(scene.one("SELECT count(*) FROM files"), "0", "nothing is half done");
 }

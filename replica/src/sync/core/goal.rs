@@ -27,10 +27,8 @@ pub enum EndReason {
     Done,
     /// The server refuses the key, with the server's message.
     NeedsKey(String),
-    /// Only a person can remove the cause.
+    /// Only a person can remove the cause, or answer the question about deletions; with the sentence.
     Blocked(BlockCause, String),
-    /// A person must answer the question before the sync can continue.
-    Asks(String),
     /// A person has paused the sync.
     Paused,
 }

@@ -94,7 +94,7 @@ impl Core {
         match (key_refusal, self.reconciler.question()) {
             _ if self.link.is_paused() => Some(EndReason::Paused),
             (Some(why), _) => Some(EndReason::NeedsKey(why.clone())),
-            (None, Some(question)) => Some(EndReason::Asks(question.clone())),
+            (None, Some(question)) => Some(EndReason::Blocked(BlockCause::Deletions, question.clone())),
             (None, None) if is_current && (self.push.is_done() || self.until == Until::Current) => {
                 Some(EndReason::Done)
             }

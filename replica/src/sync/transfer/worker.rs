@@ -13,11 +13,12 @@ use uuid::Uuid;
 
 use super::carry;
 use super::machine::{Direction, Next, Transfer, TransferEnd, Verdict};
+use crate::model::FileState;
 use crate::notification;
 use crate::store::file_store::retry::retry_refused_by_key;
-use crate::store::file_store::table::{DueFile, to_download, to_upload};
+use crate::store::file_store::table::{to_download, to_upload};
 use crate::store::file_store::upkeep;
-use crate::store::file_store::upload::{Downloaded, downloaded, known_limit, note_limit, refused, uploaded};
+use crate::store::file_store::upload::{downloaded, known_limit, note_limit, refused, uploaded};
 use crate::store::{Connection, StoreError, open};
 use crate::sync::client::{Client, ClientError};
 use crate::sync::core::Millis;
@@ -123,8 +124,7 @@ impl Store {
 
     /// Hashes of the files to send and of the files to fetch.
     async fn due(&self) -> Result<(Vec<String>, Vec<String>), StoreError> {
-        let hashes = |files: Vec<DueFile>| files.into_iter().map(|file| file.sha256).collect::<Vec<_>>();
-        self.run(move |connection, _| Ok((hashes(to_upload(connection)?), hashes(to_download(connection)?)))).await
+        self.run(move |connection, _| Ok((to_upload(connection)?, to_download(connection)?))).await
     }
 
     /// Notes the server's limit, and gives files that the server refused because of the key another attempt. A single run that
@@ -155,18 +155,19 @@ impl Store {
     /// Writes down what came of a file, and tells other programs.
     async fn record(&self, direction: Direction, hash: String, verdict: Verdict) -> Result<(), StoreError> {
         self.run(move |connection, db| {
-            let down = |connection: &mut Connection, end| downloaded(connection, &hash, &end);
+            let down =
+                |connection: &mut Connection, state, problem: Option<&_>| downloaded(connection, &hash, state, problem);
             match verdict {
                 Verdict::Later => return Ok(()),
                 Verdict::Done if direction == Direction::Up => uploaded(connection, &hash)?,
-                Verdict::Done => down(connection, Downloaded::Here)?,
+                Verdict::Done => down(connection, Some(FileState::Present), None)?,
                 Verdict::UploadRefused { code, sentence, problem, limit } => {
                     refused(connection, &hash, code, &sentence, &problem, limit)?;
                 }
                 Verdict::Lost(state) => upkeep::note_lost(connection, db, &hash, state)?,
-                Verdict::NotThere(problem) => down(connection, Downloaded::NotThere(problem))?,
-                Verdict::Damaged(problem) => down(connection, Downloaded::Damaged(problem))?,
-                Verdict::DownloadRefused(problem) => down(connection, Downloaded::Refused(problem))?,
+                Verdict::NotThere(problem) => down(connection, Some(FileState::Missing), Some(&problem))?,
+                Verdict::Damaged(problem) => down(connection, Some(FileState::Damaged), Some(&problem))?,
+                Verdict::DownloadRefused(problem) => down(connection, None, Some(&problem))?,
             }
             notification::notify(db);
             Ok(())

@@ -100,7 +100,10 @@ fn mass_delete_waits_for_a_person() {
     // A single run ends with the question, unless the answer stands in the database already.
     let asks = || Reconcile { question: Some(question.clone()), ..sweep() };
     let (_, actions) = comparing(Until::Current, asks());
-    assert!(actions.contains(&Action::Finish(EndReason::Asks(question.clone()))), "{actions:?}");
+    assert!(
+        actions.contains(&Action::Finish(EndReason::Blocked(BlockCause::Deletions, question.clone()))),
+        "{actions:?}"
+    );
     let mut core = Core::new(Until::Current, 8);
     core.handle(0, on_disk(Some(asks())));
     assert_eq!(core.handle(0, control(true)), [Action::ClearReconcileRequest { accepted: true }]);
