@@ -175,7 +175,7 @@ pub(crate) fn main() -> ExitCode {
         Err(failure) => {
             output::message(&text::sanitized_lines(&format!("hearth-replica: {}", failure.text)));
             if let Some(next) = failure.next {
-                output::next_step(&text::one_line(&next));
+                output::next_step(&text::one_line(next.text()));
             }
             ExitCode::from(failure.exit as u8)
         }

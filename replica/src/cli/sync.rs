@@ -4,13 +4,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hearth_replica::doctor::{HELD_CHANGES_ADVICE, NEW_KEY_COMMAND};
+use hearth_replica::doctor::HELD_CHANGES_ADVICE;
 use hearth_replica::sync::{self, ClientError, SyncConfig, SyncLock, Until};
 use hearth_replica::{Phase, Replica, Status, log, notification};
 use tokio::sync::watch;
 
 use super::context::Context;
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, NextStep};
 use super::progress::Progress;
 use super::runtime::block_on;
 pub(super) use super::sync_goal::{
@@ -183,7 +183,7 @@ async fn ask_server(config: &SyncConfig) -> Result<(), Failure> {
                 return Err(Failure::from(error).hint("hearth-replica doctor; offline work is possible meanwhile"));
             }
             Err(error @ (ClientError::Refused(401 | 403, _) | ClientError::Key)) => {
-                return Err(Failure::from(error).hint(NEW_KEY_COMMAND));
+                return Err(Failure::from(error).hint(NextStep::NewKey));
             }
             // The server is up but has a problem; the sync itself waits and retries.
             Err(_) => return Ok(()),

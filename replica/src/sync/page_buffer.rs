@@ -1,7 +1,7 @@
-//! Buffers answers of a reconcile, to write several of them in one transaction. What each transaction changes in the indexes is
-//! then written once. Must not write.
+//! Buffers pages of a list of a reconcile, to write several of them in one transaction. What each transaction changes in the
+//! indexes is then written once. Must not write.
 //!
-//! The core counts a buffered answer as saved. The owner must therefore write the buffer before any action that reads or
+//! The core counts a buffered page as saved. The owner must therefore write the buffer before any action that reads or
 //! writes the database, and drop the buffer after a failed write: the reconcile then continues from the state on disk.
 
 use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
@@ -9,7 +9,7 @@ use crate::model::{ReconcileQuery, ReconcileResponse, ReconcileStep};
 /// Ids and records in the buffer: ten pages. A page of the server has at most 4 MiB.
 const ENTRIES_MAX: usize = 1000;
 
-/// Answers to queries of a reconcile in their order, and the step after the last one.
+/// Answers to the queries of a list in their order, and the step after the last one.
 #[derive(Debug)]
 pub(super) struct UnwrittenPages {
     pub pages: Vec<(ReconcileQuery, ReconcileResponse)>,
@@ -17,14 +17,17 @@ pub(super) struct UnwrittenPages {
 }
 
 impl UnwrittenPages {
-    /// Whether the write may wait for the next answer: that answer does not depend on the write.
+    /// Whether the write may wait for the next answer: it is the next page of the same list. The end of a list is written at once, so
+    /// that a reconcile that is cut off goes on there.
     pub(super) fn may_wait(&self) -> bool {
-        let next_is_list = matches!(
+        let is_same_list = matches!(
             self.next_step,
-            ReconcileStep::Changes { .. } | ReconcileStep::Ids { .. } | ReconcileStep::Deletions { .. }
+            ReconcileStep::Changes { cursor: Some(_), .. }
+                | ReconcileStep::Ids { cursor: Some(_), .. }
+                | ReconcileStep::Deletions { cursor: Some(_) }
         );
         let entries = |found: &ReconcileResponse| found.ids.len() + found.records.len() + found.deletions.len();
-        next_is_list && self.pages.iter().map(|(_, found)| entries(found)).sum::<usize>() < ENTRIES_MAX
+        is_same_list && self.pages.iter().map(|(_, found)| entries(found)).sum::<usize>() < ENTRIES_MAX
     }
 }
 
@@ -45,20 +48,19 @@ mod tests {
     }
 
     #[test]
-    fn pages_wait_for_the_next_list() {
+    fn pages_wait_for_the_next_page() {
         let next_page = ReconcileStep::Changes { kind: Kind::Room, cursor: Some("b".to_owned()) };
         assert!(may_wait(&[100], next_page.clone()));
-        assert!(
-            may_wait(&[100, 7], ReconcileStep::Changes { kind: Kind::Inventory, cursor: None }),
-            "other collection"
-        );
-        assert!(may_wait(&[100, 7], ReconcileStep::Deletions { cursor: None }));
+        assert!(may_wait(&[100], ReconcileStep::Deletions { cursor: Some("b".to_owned()) }));
         assert!(!may_wait(&[500, 500], next_page), "the buffer is full");
     }
 
     #[test]
-    fn pages_do_not_wait_for_a_step_on_the_database() {
+    fn end_of_a_list_does_not_wait() {
         for step in [
+            ReconcileStep::Changes { kind: Kind::Inventory, cursor: None },
+            ReconcileStep::Ids { kind: Kind::Room, cursor: None, as_of: None },
+            ReconcileStep::Deletions { cursor: None },
             ReconcileStep::Records { kind: Kind::Room, as_of: 5 },
             ReconcileStep::Sweep { kind: Kind::Room, as_of: 5 },
             ReconcileStep::Done,

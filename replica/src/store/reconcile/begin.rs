@@ -84,23 +84,23 @@ fn begin_in(
         ReconcileCause::Restored { .. } => position.min(fork.unwrap_or(0)),
         _ => position,
     };
-    match cause {
-        ReconcileCause::Gap { resume } => drop(tx.execute("UPDATE _sync SET cursor = ?1", [resume])?),
-        ReconcileCause::Restored { resume, .. } => {
-            forget_history(tx, resume.as_deref(), fork, shared, holds_one_history)?
-        }
-        ReconcileCause::Asked { .. } => {}
-    }
-    log_begin(tx, cause)?;
-    let since = if only_changes || is_few_unknown(tx)? { last_change(tx, shared)? } else { None };
     // A person's agreement does not cover deletions that a later state of the server brings.
     let (accepted, tail) = match cause {
+        ReconcileCause::Gap { resume } => {
+            tx.execute("UPDATE _sync SET cursor = ?1", [resume])?;
+            (false, None)
+        }
+        ReconcileCause::Restored { resume, .. } => {
+            forget_history(tx, resume.as_deref(), fork, shared, holds_one_history)?;
+            (false, None)
+        }
         ReconcileCause::Asked { accepted } => {
             let agreed = before.as_ref().is_some_and(|reconcile| reconcile.accepted);
             (*accepted || agreed, before.map_or(Some(position), |reconcile| reconcile.tail_position))
         }
-        ReconcileCause::Gap { .. } | ReconcileCause::Restored { .. } => (false, None),
     };
+    log_begin(tx, cause)?;
+    let since = if only_changes || is_few_unknown(tx)? { last_change(tx, shared)? } else { None };
     tx.execute(
         "INSERT INTO _reconcile (one, cause, since, fork, tail_position, step, accepted, counts_at_start, only_changes)
          VALUES (1, ?1, ?2, ?3, nullif(?5, 0), 'property', ?4, ?6, ?7)
