@@ -2,10 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
-
 use super::*;
-use crate::model::{CapturePurpose, CaptureState, Origin};
 use crate::store::captures::accept::{Acceptance, Taken, accept, discard, retry};
 use crate::store::captures::exchange::{self, News};
 use crate::store::captures::listed::{self, Listed};
@@ -14,14 +11,13 @@ use crate::store::captures::table;
 use crate::store::file_store::table::to_upload;
 use crate::store::file_store::texts::{self, TextAnswer};
 use crate::store::file_store::upload::{refused, uploaded};
-use crate::store::gate;
 
 impl Scene {
     /// A capture of one file; its id.
     fn captures(&mut self, content: &[u8]) -> String {
         let file = self.directory.join("photo.txt");
         fs::write(&file, content).unwrap();
-        let db = self.directory.join("replica.db");
+        let db = self.db_path();
         capture(&mut self.db, &db, &NewCapture { files: vec![file], ..NewCapture::default() }, at(0)).unwrap()
     }
 
@@ -216,7 +212,7 @@ fn text_of_a_file_is_found_below_the_title_of_its_document() {
     let hash = "a".repeat(64);
     let id = "0190a3b0-0000-7000-8000-0000000000d1";
     let payload = json!({ "title": "Receipt", "file_sha256": hash, "size_bytes": 9, "content_type": "image/jpeg" });
-    scene.hear(vec![event(9, "created", "document", id, payload)]);
+    scene.hear(event(9, "created", "document", id, payload));
     assert_eq!(texts::due(&scene.db, at(0)).unwrap(), std::slice::from_ref(&hash));
     texts::answered(&mut scene.db, &hash, &TextAnswer::Waiting, at(0)).unwrap();
     assert!(texts::due(&scene.db, at(0)).unwrap().is_empty());

@@ -1,28 +1,18 @@
 //! Files of documents: rows and bytes, the order of upload and edit, and what is removed when.
 
 use std::fs;
-use std::path::PathBuf;
-
-use hearth_contract::check::Fields;
-use serde_json::json;
 
 use super::*;
-use crate::model::{FileState, Origin, ReasonCode};
 use crate::store::file_store::attach::{AttachError, AttachTo, Attached, attach};
 use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::file_store::table::{FileChoice, request, to_download, to_upload};
 use crate::store::file_store::upload::{Downloaded, downloaded, note_limit, refused, uploaded};
 use crate::store::file_store::{bytes, list, upkeep};
-use crate::store::{StoreError, gate};
 
 const DAY: i64 = 86_400_000;
 const DOCUMENT: &str = "0190a3b0-0000-7000-8000-0000000000d0";
 
 impl Scene {
-    fn db_path(&self) -> PathBuf {
-        self.directory.join("replica.db")
-    }
-
     fn attaches(&mut self, content: &[u8]) -> Result<Attached, AttachError> {
         let file = self.directory.join("receipt.txt");
         fs::write(&file, content).unwrap();
@@ -115,7 +105,7 @@ fn refused_file_leaves_its_document_to_a_person() {
         "rejected too_large over 8 bytes"
     );
     assert!(to_upload(&scene.db).unwrap().is_empty(), "it is not sent again by itself");
-    crate::store::edits::decide::retry(&mut scene.db, 1).unwrap();
+    scene.retry(1).unwrap();
     assert_eq!((scene.plan().len(), to_upload(&scene.db).unwrap().len()), (0, 1), "a retry sends the file first");
     refused(&mut scene.db, &hash, ReasonCode::TooLarge, "over 8 bytes", &problem, Some(8)).unwrap();
     assert_eq!((scene.one("SELECT state FROM edits").as_str(), to_upload(&scene.db).unwrap().len()), ("rejected", 0));
@@ -188,7 +178,7 @@ fn limit_of_the_server_counts() {
 fn document_of_the_feed_names_a_wanted_file() {
     let mut scene = Scene::with_task_at_present();
     let hash = "ab".repeat(32);
-    scene.hear(vec![document(6, &hash)]);
+    scene.hear(document(6, &hash));
     assert_eq!(scene.file_state(&hash), Some(FileState::Wanted));
     assert!(to_download(&scene.db).unwrap().is_empty(), "nobody has asked for it");
     let asks = |scene: &mut Scene, choice| gate::sync_tx(&mut scene.db, |tx| request(tx, choice, at(0))).unwrap();
@@ -201,7 +191,7 @@ fn document_of_the_feed_names_a_wanted_file() {
     downloaded(&mut scene.db, &hash, &Downloaded::Here).unwrap();
     assert_eq!(scene.file_state(&hash), Some(FileState::Present));
     // A text that is no hash would be a path.
-    scene.hear(vec![document(7, "../../etc/passwd")]);
+    scene.hear(document(7, "../../etc/passwd"));
     assert_eq!(scene.one("SELECT count(*) FROM files"), "1");
 }
 
@@ -228,7 +218,7 @@ fn file_without_document_is_removed_after_a_week() {
     let path = bytes::path(&scene.db_path(), &facts.sha256).unwrap();
     scene.does(&format!("DELETE FROM documents WHERE id = '{document}'"));
     // The create and the delete are edits until they are coalesced.
-    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("DELETE FROM edits", [])?)).unwrap();
+    scene.forces("DELETE FROM edits");
     assert!(to_upload(&scene.db).unwrap().is_empty(), "a file without a document is not sent");
     assert_eq!(scene.looks_after(0).removed, 0);
     assert_eq!((scene.looks_after(7 * DAY - 1).removed, path.exists()), (0, true));

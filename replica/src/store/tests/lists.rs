@@ -8,7 +8,7 @@ use crate::store::read::totals::Weeks;
 use crate::store::read::view::{Near, Pending, RowQuery, Sort};
 use crate::store::read::{overview, page, related, totals, view};
 use crate::store::schema::worth::WORTH;
-use crate::store::{Connection, gate, open, sync_state};
+use crate::store::{Connection, open, sync_state};
 
 /// A home of items in rooms and tasks on days, with many equal values.
 fn home() -> (std::path::PathBuf, Connection) {
@@ -254,9 +254,9 @@ fn page_is_read_from_index() {
 fn changes_by_others_read_newest_rows() {
     let mut scene = super::Scene::new();
     let theirs = serde_json::json!({ "name": "Theirs" });
-    scene.hear(vec![super::event(5, "created", "room", super::ROOM, theirs)]);
+    scene.hear(super::event(5, "created", "room", super::ROOM, theirs));
     let long_ago = "UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'";
-    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute(long_ago, []).map(drop)?)).unwrap();
+    scene.forces(long_ago);
     let latest = |scene: &super::Scene| {
         let day = || "2026-11-21".to_owned();
         let weeks = Weeks { today: day(), this: day(), next: day() };

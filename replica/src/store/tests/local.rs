@@ -1,11 +1,6 @@
 //! A home without a server: the replica itself does what the server does in other homes.
 
-use serde_json::json;
-
-use super::{Scene, at, home};
-use crate::model::Origin;
-use crate::store::edits::undo;
-use crate::store::{open, sync_state};
+use super::*;
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-0000000000a1";
 const ITEM: &str = "0190a3b0-0000-7000-8000-0000000000a2";

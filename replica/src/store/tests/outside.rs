@@ -4,22 +4,19 @@
 mod unchecked;
 
 use rusqlite::Connection;
-use serde_json::json;
 
-use super::{HOME, ROOM, Scene, event, task};
-use crate::model::ConflictPolicy;
+use super::*;
 use crate::store::outside::{Restored, held};
-use crate::store::{open, schema, status};
 
 impl Scene {
     /// What another program with plain SQL does, by a connection of its own.
     fn outsider(&self, sql: &str) {
-        Connection::open(self.directory.join("replica.db")).unwrap().execute_batch(sql).unwrap();
+        Connection::open(self.db_path()).unwrap().execute_batch(sql).unwrap();
     }
 
     /// Opens the database as the next program of the replica does.
     fn reopened(&mut self) -> Restored {
-        let (db, restored) = open::read_write_and_report(&self.directory.join("replica.db")).unwrap();
+        let (db, restored) = open::read_write_and_report(&self.db_path()).unwrap();
         self.db = db;
         assert_eq!(schema::state(&self.db).unwrap(), schema::SchemaState::Current);
         restored.unwrap_or_default()
@@ -33,7 +30,7 @@ impl Scene {
             let record = json!({ "name": format!("Room {n}"), "floor": "1" });
             event(n, "created", "room", &id, record)
         });
-        scene.hear(rooms.collect());
+        scene.hear(rooms.collect::<Vec<_>>());
         scene.is_at_present(count);
         scene
     }
@@ -79,8 +76,7 @@ fn delete_and_insert_without_triggers_become_edits() {
 
 #[test]
 fn earlier_edit_stays_single() {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET title = 'Sand'");
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Sand'");
     scene.outsider("DROP TRIGGER _tasks_queue_update; UPDATE tasks SET priority = 'high'; DROP VIEW sync_status");
     assert_eq!(scene.reopened().edits, 1);
     let patches = scene.rows("SELECT patch FROM edits ORDER BY id");
@@ -217,7 +213,7 @@ fn dropped_table_returns_whole() {
     assert_eq!(held::discard(&mut scene.db).unwrap(), 3);
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
     // The feed goes on.
-    scene.hear(vec![event(4, "updated", "room", ROOM, json!({ "name": "Room 1", "floor": "2" }))]);
+    scene.hear(event(4, "updated", "room", ROOM, json!({ "name": "Room 1", "floor": "2" })));
     assert_eq!(scene.one("SELECT floor FROM rooms WHERE name = 'Hall'"), "2");
 }
 
@@ -278,9 +274,8 @@ fn new_rows_found_again_are_held_once() {
 
 #[test]
 fn refused_value_needs_a_person_without_a_server() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    crate::store::gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'local'", [])?)).unwrap();
+    let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall')");
+    scene.forces("UPDATE _sync SET phase = 'local'");
     scene.outsider(
         "DROP TRIGGER _rooms_before_update; DROP TRIGGER _rooms_queue_update; UPDATE rooms SET room_type = 'palace'",
     );
@@ -292,7 +287,7 @@ fn refused_value_needs_a_person_without_a_server() {
 fn missing_view_changes_no_row() {
     let mut scene = Scene::with_rooms(20);
     scene.outsider("DROP VIEW home_value");
-    scene.hear(vec![task(21, "Paint", "low")]);
+    scene.hear(task(21, "Paint", "low"));
     assert_eq!(scene.reopened().objects, ["the view home_value"]);
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
 }
@@ -310,16 +305,14 @@ fn accepted_changes_merge_with_newer_server_values() {
         let room = format!("0190a3b0-0000-7000-8000-{n:012}");
         event(id, "updated", "room", &room, json!({ "name": format!("Room {n}"), "floor": floor }))
     };
-    scene.hear(vec![changed(61, 1, "2"), changed(62, 2, "9"), changed(63, 7, "3")]);
-    scene.is_at_present(63);
+    scene.catch_up([changed(61, 1, "2"), changed(62, 2, "9"), changed(63, 7, "3")]);
     assert_eq!(held::accept(&mut scene.db).unwrap(), (59, 0), "the server has the value of one room already");
     let edit =
         |n: i64| scene.row(&format!("SELECT method, base ->> '$.floor' FROM edits WHERE record_id LIKE '%{n:012}'"));
     assert_eq!((edit(1), edit(7)), (json!(["update", "1"]), json!(["delete", "1"])));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE record_id LIKE '%000000000002'"), "0");
-    let groups = scene.ready_groups();
-    for group in groups {
-        scene.freeze(&[group], ConflictPolicy::Ask);
+    for group in scene.ready_groups() {
+        scene.freeze_groups(&[group], Ask);
     }
     assert_eq!(
         scene.rows("SELECT method, reason_code FROM edits WHERE state = 'conflict' ORDER BY record_id"),
@@ -350,8 +343,7 @@ fn new_rows_keep_values_of_added_columns() {
 #[test]
 fn times_of_unsent_records_survive_a_lost_table() {
     for sql in ["DROP TABLE rooms".to_owned(), made_anew("SELECT id, name FROM rooms")] {
-        let mut scene = Scene::new();
-        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+        let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall')");
         scene.does("UPDATE rooms SET name = 'Attic'");
         let times = "SELECT created_at, updated_at FROM rooms";
         let before = scene.row(times);
@@ -375,7 +367,7 @@ fn refused_new_row_has_its_defaults() {
 
 #[test]
 fn second_profile_row_changes_the_first() {
-    let mut scene = Scene::with(vec![event(1, "created", "property", HOME, json!({ "city": "Rome" }))]);
+    let mut scene = Scene::with(event(1, "created", "property", HOME, json!({ "city": "Rome" })));
     let table =
         "CREATE TABLE frame AS SELECT * FROM property; UPDATE frame SET id = 'x', city = 'Oslo'; DROP TABLE property;
                  CREATE TABLE property AS SELECT * FROM frame; DROP TABLE frame";
@@ -403,12 +395,11 @@ fn accepted_change_of_deleted_record_waits_for_a_person() {
     scene.outsider("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET notes = 'for ' || name");
     assert_eq!(scene.reopened().held, 60);
     let id = scene.one("SELECT id FROM rooms WHERE name = 'Room 7'");
-    scene.hear(vec![event(90, "deleted", "room", &id, json!(null))]);
-    scene.is_at_present(90);
+    scene.catch_up(event(90, "deleted", "room", &id, json!(null)));
     held::accept(&mut scene.db).unwrap();
     let edit = "SELECT id FROM edits WHERE patch ->> 'notes' = 'for Room 7'";
     let edit: i64 = scene.one(edit).parse().unwrap();
-    assert!(scene.freeze(&[vec![edit]], ConflictPolicy::Ask).is_none());
+    scene.sends_nothing(edit);
     let state = format!("SELECT state, reason_code, patch ->> 'notes' FROM edits WHERE id = {edit}");
     assert_eq!(scene.row(&state), json!(["conflict", "deleted_there", "for Room 7"]));
 }

@@ -1,19 +1,9 @@
 //! Reconciles: which records stay, which are deleted, and which deletions a person is asked about.
 
-use hearth_contract::check::Fields;
-use hearth_contract::schema::Kind;
-use serde_json::{Value, json};
-
 use super::*;
-use crate::model::{
-    ListedId, Phase, ReconcileCause, ReconcileQuery, ReconcileResponse, ReconcileScope, ReconcileStep, SweepOutcome,
-};
-use crate::store::edits::decide;
-use crate::store::{control, reconcile, status, sync_state};
+use crate::store::{control, reconcile};
 
 mod lost;
-
-const CAR: &str = "0190a3b0-0000-7000-8000-000000000003";
 
 pub(super) fn record(id: &str, rev: i64, fields: Value) -> Fields {
     let mut record = fields.as_object().cloned().unwrap();
@@ -96,7 +86,7 @@ fn room_id(n: i64) -> String {
 fn with_rooms(count: i64) -> Scene {
     let mut scene = Scene::new();
     let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": "Room" }));
-    scene.hear((1..=count).map(room).collect());
+    scene.hear((1..=count).map(room).collect::<Vec<_>>());
     scene
 }
 
@@ -109,9 +99,8 @@ fn with_rooms_at_present(count: i64) -> Scene {
 
 /// A task whose accepted delete lies in a gap: by position 90 the task is not listed.
 fn deleted_in_gap() -> Scene {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("DELETE FROM tasks");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(9) });
+    let mut scene = Scene::edited_at_present("DELETE FROM tasks");
+    scene.accept(1, 9);
     scene.recovers(&gap());
     scene.is_at_present(90);
     scene.sweeps(Kind::Task, &[], 90);
@@ -130,14 +119,13 @@ fn gap() -> ReconcileCause {
 
 #[test]
 fn gap_reconcile_keeps_pending_edits() {
-    let mut scene =
-        Scene::with(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
-    scene.hear(vec![event(7, "created", "vehicle", CAR, json!({ "name": "Car" }))]);
+    let mut scene = Scene::with([task(5, "Paint", "low"), room(6, "Shed")]);
+    scene.hear(car(7));
     scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
     scene.does("UPDATE rooms SET name = 'My shed'");
     assert_eq!(scene.recovers(&gap()).scope.since(), Some(&at(7).to_string()));
     assert_eq!(scene.row("SELECT phase, position FROM sync_status"), json!(["reconciling", 7]));
-    scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
+    scene.hear(event(91, "created", "document", HOME, json!({ "title": "Deed" })));
     assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([7, 91]), "what the tail says is not all there is");
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 80, json!({ "name": "Bus" }))], 90);
     scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
@@ -149,24 +137,24 @@ fn gap_reconcile_keeps_pending_edits() {
     assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
     assert_eq!(scene.one("SELECT title FROM documents"), "Deed", "the newer form stays");
     assert_eq!(scene.one("SELECT name FROM rooms"), "My shed");
-    assert_eq!(scene.states(), [EditState::Waiting, EditState::Conflict]);
+    assert_eq!(scene.states(), "waiting conflict");
 }
 
 #[test]
 fn record_after_listing_is_not_deleted() {
     let mut scene = Scene::with_task();
     scene.recovers(&gap());
-    scene.hear(vec![event(92, "created", "task", ROOM, json!({ "title": "New" }))]);
+    scene.hear(event(92, "created", "task", ROOM, json!({ "title": "New" })));
     scene.sweeps(Kind::Task, &[], 91);
     assert_eq!(scene.column("SELECT title FROM tasks"), json!(["New"]));
-    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.hear(task(5, "Paint", "low"));
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "deleted ids stay deleted");
 }
 
 #[test]
 fn acked_edit_stays_until_record_comes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(8) });
+    scene.accept(1, 8);
     scene.recovers(&gap());
     scene.is_at_present(90);
     assert_eq!(scene.row("SELECT title, state FROM tasks JOIN edits"), json!(["Mine", "sent"]));
@@ -222,11 +210,10 @@ fn guard_reports_present_count() {
 
 #[test]
 fn deleted_visible_record_is_counted_once() {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.hear(vec![deleted(6)]);
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'");
+    scene.hear(deleted(6));
     let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted on the server%'";
-    assert_eq!((scene.states(), scene.one(sentence).as_str()), (vec![EditState::Conflict], "1"));
+    assert_eq!((scene.states().as_str(), scene.one(sentence).as_str()), ("conflict", "1"));
     scene.recovers(&ReconcileCause::Asked { accepted: false });
     assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
     assert_eq!(scene.row("SELECT deleted_count, counts_at_start ->> 'task' FROM _reconcile"), json!([0, 0]));
@@ -246,15 +233,14 @@ fn guard_ignores_records_deleted_here() {
     let of_rooms = |all: i64, deleted: i64, cause: &ReconcileCause| {
         let mut scene = Scene::new();
         let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": format!("Room {n}") }));
-        scene.hear((1..=all).map(room).collect());
+        scene.hear((1..=all).map(room).collect::<Vec<_>>());
         scene.does(&format!("DELETE FROM rooms WHERE CAST(substr(name, 6) AS INTEGER) <= {deleted}"));
         scene.recovers(cause);
         scene
     };
     let sentence = |scene: &mut Scene| {
         scene.finishes();
-        let newest = scene.tuples::<(String,)>("SELECT text FROM sync_log ORDER BY id DESC LIMIT 2");
-        newest.into_iter().map(|(text,)| text).collect::<Vec<_>>().join(" ")
+        scene.words("SELECT text FROM sync_log ORDER BY id DESC LIMIT 2", " ")
     };
 
     // No question: 60 rooms are missing, and all but 10 of them were deleted here.
@@ -293,7 +279,7 @@ fn gap_deletes_what_the_server_lists_as_deleted() {
     scene.finishes();
     let rows = "SELECT group_concat(name, ' ') FROM (SELECT name FROM rooms ORDER BY id)";
     assert_eq!(scene.one(rows), "Mine Newer Room");
-    assert_eq!(scene.states(), [EditState::Conflict]);
+    assert_eq!(scene.states(), "conflict");
     assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["confirmed", 42]));
     assert_eq!(scene.one("SELECT count(*) FROM _base WHERE deleted"), "4");
     assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([90, 90]));
@@ -380,8 +366,7 @@ fn agreement_covers_asked_deletions_only() {
 
 /// A task whose update was sent at 5 without a response; then a gap in which somebody changed the task.
 fn sent_before_a_gap() -> Scene {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET priority = 'high'");
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
     scene.attempt(1, no_answer());
     scene.recovers(&gap());
     scene
@@ -402,23 +387,22 @@ fn maybe_applied_edit_is_not_applied_twice() {
     assert_eq!(scene.plan(), [1], "a server that remembers the key tells");
     scene.attempt(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [1]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.freeze(1, Mine), None);
     assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
-    decide::retry(&mut scene.db, 1).unwrap();
+    scene.retry(1).unwrap();
     assert_eq!(scene.plan(), [1]);
 }
 
 #[test]
 fn rejection_before_gap_keeps_maybe_applied() {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET priority = 'high'");
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
     scene.attempt(1, no_answer());
     // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
     scene.attempt(1, WriteOutcome::PreconditionFailed);
     scene.recovers(&gap());
     ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
-    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.freeze_as("again", 1, Mine), None);
     assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
 }
 
@@ -427,8 +411,8 @@ fn edit_shown_after_gap_is_merged() {
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "high" }));
     scene.attempt(1, WriteOutcome::PreconditionFailed);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
+    scene.sends_nothing(1);
+    assert_eq!(scene.outcomes(), "1 merged");
 }
 
 #[test]
@@ -437,15 +421,15 @@ fn edit_not_applied_in_gap_is_resent() {
     let mut scene = sent_before_a_gap();
     ends(&mut scene, 5, json!({ "title": "Paint", "priority": "low" }));
     scene.attempt(1, WriteOutcome::PreconditionFailed);
-    scene.hear(vec![task(91, "Theirs", "low")]);
-    assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
+    scene.hear(task(91, "Theirs", "low"));
+    assert!(scene.freeze_as("again", 1, Ask).is_some());
     // The rejection may also answer the only attempt.
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'high'");
     scene.send(1);
     scene.recovers(&gap());
     scene.answer(1, WriteOutcome::PreconditionFailed);
     ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "low" }));
-    assert!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).is_some());
+    assert!(scene.freeze_as("again", 1, Ask).is_some());
 }
 
 #[test]
@@ -461,14 +445,13 @@ fn first_profile_update_waits_once_it_exists() {
     scene.is_at_present(90);
     scene.finishes();
     assert_eq!(scene.plan(), [1]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
+    assert_eq!(scene.freeze(1, Mine), None);
     assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Bern"]));
 }
 
 #[test]
 fn update_of_lost_profile_creates_profile() {
-    let mut scene = Scene::with(vec![event(3, "created", "property", HOME, json!({ "city": "Bern" }))]);
-    scene.is_at_present(3);
+    let mut scene = Scene::present(event(3, "created", "property", HOME, json!({ "city": "Bern" })));
     scene.does("UPDATE property SET city = 'Basel'");
     scene.send(1);
     scene.recovers(&restored(Some(0)));
@@ -478,14 +461,14 @@ fn update_of_lost_profile_creates_profile() {
     scene.finishes();
     scene.greets(0, &[]);
     assert_eq!(scene.plan(), [1]);
-    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
+    assert_eq!(scene.freeze_as("again", 1, Ask).unwrap().if_match, None);
 }
 
 #[test]
 fn listing_fetches_only_newer_records() {
     let mut scene = Scene::with_task();
     let room = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
-    scene.hear((10..14).map(|n| event(n, "created", "room", &room(n), json!({ "name": "Room" }))).collect());
+    scene.hear((10..14).map(|n| event(n, "created", "room", &room(n), json!({ "name": "Room" }))).collect::<Vec<_>>());
     scene.recovers(&gap());
     let listed = |n: i64, rev| ListedId { id: room(n).parse().unwrap(), rev };
     let pages = [vec![listed(12, 12), listed(10, 10)], vec![listed(13, 20), listed(11, 30)]];
@@ -509,7 +492,7 @@ fn listing_fetches_only_newer_records() {
     // A record that is missing now existed at the time of the list. Its delete event is still to come.
     assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11)]);
     assert_eq!(scene.rows(rooms), json!([[10, "Room"], [11, "Room"], [12, "Room"], [25, "Newer"]]));
-    scene.hear(vec![event(41, "deleted", "room", &room(11), Value::Null)]);
+    scene.hear(event(41, "deleted", "room", &room(11), Value::Null));
     assert!(reconcile::records_to_fetch(&scene.db, kind).unwrap().is_empty());
     assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a listing is of one collection");
     assert_eq!(reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(), SweepOutcome::Done);
@@ -520,14 +503,14 @@ fn listing_fetches_only_newer_records() {
 #[test]
 fn conflict_with_delete_ends_when_restore_brings_record_back() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.hear(vec![deleted(7)]);
+    scene.hear(deleted(7));
     assert_eq!(scene.row("SELECT state, reason_code FROM edits"), json!(["conflict", "deleted_there"]));
     scene.recovers(&restored(Some(6)));
     let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
     scene.is_listed(Kind::Task, vec![record(TASK, 5, listed)], 6);
     scene.is_at_present(6);
     scene.finishes();
-    assert_eq!((scene.states(), scene.plan()), (vec![EditState::Waiting], vec![1]));
+    assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
     assert_eq!(scene.send(1).if_match, Some(5));
 }
 
@@ -549,14 +532,12 @@ fn maybe_applied_edit_stays_with_person_when_restore_brings_record_back() {
 
 #[test]
 fn conflict_is_rechecked_after_reconcile() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    let mut scene = Scene::in_conflict("UPDATE tasks SET title = 'Mine'", task(6, "Theirs", "low"));
     scene.recovers(&gap());
     let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
     scene.is_listed(Kind::Task, vec![record(TASK, 9, listed)], 9);
-    assert_eq!(scene.states(), [EditState::Conflict]);
+    assert_eq!(scene.states(), "conflict");
     scene.is_at_present(9);
     scene.finishes();
-    assert_eq!((scene.states(), scene.plan()), (vec![EditState::Waiting], vec![1]));
+    assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
 }

@@ -5,14 +5,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hearth_contract::schema::Kind;
-
-use super::{HOME, ROOM, Scene, at, confirmed, json, row_of, rows_of};
-use crate::model::{ConflictPolicy, EditOutcome, EditState, ReconcileCause, ReconcileStep, SweepOutcome};
-use crate::store::edits::push;
+use super::*;
 use crate::store::salvage;
 use crate::store::salvage::{LOCAL_TABLES, RebuildReport};
-use crate::store::{StoreError, connection, files, gate, health, open, reconcile, schema};
+use crate::store::{connection, files, health, reconcile};
 
 mod carried;
 mod sound;
@@ -26,8 +22,8 @@ struct Wreck {
 impl Wreck {
     fn new() -> Wreck {
         let mut scene = Scene::new();
-        let db = scene.directory.join("replica.db");
-        scene.hear(vec![super::event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
+        let db = scene.db_path();
+        scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })));
         scene.does("UPDATE rooms SET floor = '2'");
         scene.does("INSERT INTO tasks (id, title) VALUES ('0190a3b0-0000-7000-8000-000000000002', 'Sweep')");
         Wreck { scene, db }
@@ -246,7 +242,7 @@ fn truncated_file_keeps_edits() {
 fn lost_edits_are_inferred_from_rows() {
     let mut wreck = Wreck::new();
     let van = "0190a3b0-0000-7000-8000-000000000009";
-    wreck.scene.hear(vec![super::event(6, "created", "vehicle", van, json!({ "name": "Van", "model": "T3" }))]);
+    wreck.scene.hear(event(6, "created", "vehicle", van, json!({ "name": "Van", "model": "T3" })));
     wreck.scene.does("DELETE FROM vehicles");
     let wreck = wreck.checkpointed();
     wreck.break_page_of("edits");
@@ -306,7 +302,7 @@ fn invalid_utf8_in_edit_is_damage() {
     assert!(health::examine(&wreck.db).unwrap().broken[0].contains("edits"));
     let mut garbled = open::read_write(&wreck.db).unwrap();
     let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
-    let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
+    let refused = push::freeze(&mut garbled, &[wanted], Ask, at(0)).unwrap_err();
     assert!(refused.is_damaged(), "{refused}");
     drop(garbled);
     let report = wreck.rebuilt();
@@ -327,7 +323,7 @@ fn invalid_json_or_kind_is_damage() {
         wreck.garble(text, by.as_bytes());
         let mut garbled = open::read_write(&wreck.db).unwrap();
         let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
-        let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
+        let refused = push::freeze(&mut garbled, &[wanted], Ask, at(0)).unwrap_err();
         assert!(refused.is_damaged(), "{by}: {refused}");
         drop(garbled);
         if page {

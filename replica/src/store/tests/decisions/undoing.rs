@@ -8,7 +8,7 @@ use super::*;
 fn undo_confirmed_leaves_later_changes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
     scene.confirm(1, task(6, "Mine", "high"));
-    scene.hear(vec![task(7, "Theirs", "high")]);
+    scene.hear(task(7, "Theirs", "high"));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("left: title"), "{}", decided.sentence);
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "low"]));
@@ -20,7 +20,7 @@ fn undo_confirmed_leaves_later_changes() {
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
     scene.undo(Some(3)).unwrap();
     assert_eq!(scene.one("SELECT priority FROM tasks"), "low");
-    scene.hear(vec![task(9, "Theirs", "urgent")]);
+    scene.hear(task(9, "Theirs", "urgent"));
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"), "what was undone stays so");
 }
 
@@ -31,13 +31,13 @@ fn undo_of_done_task_names_next_task() {
             let fields = json!({ "title": "Filter", "status": status, "recurrence": recurs });
             event(id, "updated", "task", TASK, fields)
         };
-        let mut scene = Scene::with(vec![with(5, "open")]);
+        let mut scene = Scene::with(with(5, "open"));
         scene.does("UPDATE tasks SET status = 'done'");
         scene.confirm(1, with(6, "done"));
         let next = next_id(uuid::Uuid::try_parse(TASK).unwrap()).to_string();
         let of_next = json!({ "title": "Filter", "status": "open", "recurrence": "monthly" });
         if !recurs.is_null() {
-            scene.hear(vec![event(7, "created", "task", &next, of_next)]);
+            scene.hear(event(7, "created", "task", &next, of_next));
         }
         let sentence = scene.undo(None).unwrap().sentence;
         let left = "; its next one is left, and done again, it makes no other";
@@ -53,7 +53,7 @@ fn undo_of_done_task_names_next_task() {
 fn on_the_way_as_one() -> Scene {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
-    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
+    scene.send([1, 2]);
     scene
 }
 
@@ -61,8 +61,7 @@ fn on_the_way_as_one() -> Scene {
 fn undo_of_key_refused_delete_leaves_nothing() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does("DELETE FROM tasks");
-    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
+    scene.attempt([1, 2], WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     assert_eq!(
         scene.rows("SELECT id, method, state FROM edits"),
         json!([[1, "update", "waiting"], [2, "delete", "waiting"]])
@@ -102,7 +101,7 @@ fn undo_part_of_key_refused_edit() {
     let turned_away = || {
         let mut scene = on_the_way_as_one();
         scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
-        assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
+        assert_eq!(scene.states(), "waiting waiting");
         scene
     };
     for edits in [[Some(2), Some(1)], [None, None]] {
@@ -133,8 +132,7 @@ fn discarded_undo_keeps_change() {
     let mut scene = undone();
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
-    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, rejected());
+    scene.reject([2, 3]);
     scene.discard(2).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
     assert_eq!(scene.undo(None).unwrap().sentence, "“One”: title as before");
@@ -142,8 +140,8 @@ fn discarded_undo_keeps_change() {
     // The policy took the server's values.
     let mut scene = undone();
     scene.undo(Some(1)).unwrap();
-    scene.hear(vec![task(7, "Theirs", "low")]);
-    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Theirs), None);
+    scene.hear(task(7, "Theirs", "low"));
+    assert_eq!(scene.freeze(2, Theirs), None);
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("title has been changed since"), "{refused}");
 }
@@ -154,13 +152,9 @@ fn superseded_undo_keeps_change() {
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(Some(1)).unwrap();
     scene.does("DELETE FROM tasks");
-    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
-    scene.hear(vec![deleted(7)]);
-    assert_eq!(
-        scene.outcomes(),
-        [(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded), (3, EditOutcome::Confirmed)]
-    );
+    scene.accept([2, 3], 7);
+    scene.hear(deleted(7));
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 superseded, 3 confirmed");
     assert_eq!(scene.one("SELECT count(undone_by) FROM _outbox"), "0");
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(!refused.contains("undone already"), "{refused}");
@@ -173,8 +167,7 @@ fn undo_keeps_subject_whole() {
         let fields = json!({ "title": title, "subject_type": kind, "subject_id": of });
         event(id, "updated", "document", TASK, fields)
     };
-    let mut scene = Scene::new();
-    scene.hear(vec![
+    let mut scene = Scene::with([
         event(2, "created", "vehicle", car, json!({ "name": "Car" })),
         event(3, "created", "inventory", first, json!({ "name": "Saw" })),
         event(4, "created", "inventory", second, json!({ "name": "Drill" })),
@@ -197,17 +190,14 @@ fn undo_keeps_subject_of_two_edits_whole() {
         event(id, "updated", "document", TASK, json!({ "title": "Manual", "subject_type": kind, "subject_id": of }))
     };
     let written = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![
+        let mut scene = Scene::with([
             event(2, "created", "vehicle", car, json!({ "name": "Car" })),
             event(3, "created", "inventory", saw, json!({ "name": "Saw" })),
             manual(5, "inventory", saw),
         ]);
         scene.does("UPDATE documents SET subject_type = 'vehicle'");
         scene.does(&format!("UPDATE documents SET subject_id = '{car}'"));
-        scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
-        scene.hear(vec![manual(6, "vehicle", car)]);
+        scene.confirm([1, 2], manual(6, "vehicle", car));
         scene
     };
     let subject = "SELECT subject_type, subject_id FROM documents";
@@ -232,25 +222,22 @@ fn undo_steps_through_coalesced_edits() {
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"));
 
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
+    let mut scene = Scene::written("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
     scene.does("UPDATE rooms SET floor = '2'");
-    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
+    scene.send([1, 2]);
     assert_eq!(scene.undo(None).unwrap().sentence, "“Nook”: floor as before");
     assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
     assert_eq!(scene.undo(None).unwrap().sentence, "“Nook” is deleted again");
 
     // A rejected coalesced edit is as new as its last part.
-    let mut scene = Scene::new();
-    scene.hear(vec![
+    let mut scene = Scene::with([
         task(5, "Paint", "low"),
         event(6, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
     ]);
     scene.does("UPDATE tasks SET title = 'One'");
     scene.does("UPDATE rooms SET floor = '2'");
     scene.does("UPDATE tasks SET priority = 'high'");
-    assert!(scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(1, rejected());
+    scene.reject([1, 3]);
     scene.undo(None).unwrap();
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Shed”: the change is taken back; it was never sent");
@@ -262,10 +249,10 @@ fn undo_of_equal_value_is_refused() {
         let fields = json!({ "name": "Car", "purchase_price": "7.50", "make": make });
         event(id, "updated", "vehicle", TASK, fields)
     };
-    let mut scene = Scene::with(vec![car(5, None)]);
+    let mut scene = Scene::with(car(5, None));
     scene.does("UPDATE vehicles SET purchase_price = '7.5'");
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
+    scene.sends_nothing(1);
+    assert_eq!(scene.outcomes(), "1 merged");
     scene.does("UPDATE vehicles SET make = 'Acme'");
     assert_eq!(
         scene.undo(Some(1)).unwrap_err(),
@@ -309,9 +296,8 @@ fn undo_leaves_out_dead_references() {
     let item = |id: i64, name: &str, room: &str| {
         event(id, "updated", "inventory", TASK, json!({ "name": name, "room_id": room, "quantity": 1 }))
     };
-    let mut scene = Scene::new();
-    scene.hear(vec![
-        event(1, "created", "room", ROOM, json!({ "name": "Shed" })),
+    let mut scene = Scene::with([
+        room(1, "Shed"),
         event(2, "created", "room", HOME, json!({ "name": "Attic" })),
         item(3, "Lamp", ROOM),
     ]);
@@ -319,7 +305,7 @@ fn undo_leaves_out_dead_references() {
     scene.confirm(1, item(4, "Lamp", HOME));
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.confirm(2, item(5, "Old lamp", ROOM));
-    scene.hear(vec![event(6, "deleted", "room", HOME, Value::Null)]);
+    scene.hear(event(6, "deleted", "room", HOME, Value::Null));
     let sentence = scene.undo(Some(2)).unwrap().sentence;
     assert_eq!(sentence, "“Old lamp”: name as before; left, because what it named is gone: room_id");
     assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Lamp", ROOM]));
@@ -334,19 +320,17 @@ fn undo_leaves_out_dead_references() {
     );
 
     // Losing values are not restored to a deleted record either.
-    let mut scene =
-        Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
+    let mut scene = Scene::with([room(1, "Shed"), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
-    scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
+    scene.hear(event(3, "deleted", "room", ROOM, Value::Null));
     let sentence = scene.undo(Some(1)).unwrap().sentence;
     assert_eq!(sentence, "“Lamp”: name as it was written; left, because what it named is gone: room_id");
 
-    let mut scene =
-        Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
+    let mut scene = Scene::with([room(1, "Shed"), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
-    scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
+    scene.hear(event(3, "deleted", "room", ROOM, Value::Null));
     assert_eq!(scene.undo(Some(1)).unwrap_err(), "“Lamp”: what room_id named is gone, so it stays as it is");
 
     // A subject is one value in two fields.
@@ -354,13 +338,11 @@ fn undo_leaves_out_dead_references() {
         let fields = json!({ "title": "Manual", "subject_type": kind, "subject_id": of });
         event(id, "updated", "document", ROOM, fields)
     };
-    let mut scene = Scene::with(vec![
-        event(1, "created", "vehicle", TASK, json!({ "name": "Car" })),
-        manual(2, "vehicle", Some(TASK)),
-    ]);
+    let mut scene =
+        Scene::with([event(1, "created", "vehicle", TASK, json!({ "name": "Car" })), manual(2, "vehicle", Some(TASK))]);
     scene.does("UPDATE documents SET subject_type = 'home', subject_id = NULL");
     scene.confirm(1, manual(3, "home", None));
-    scene.hear(vec![event(4, "deleted", "vehicle", TASK, Value::Null)]);
+    scene.hear(event(4, "deleted", "vehicle", TASK, Value::Null));
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("what subject_id named is gone"), "{refused}");
 }
@@ -385,8 +367,7 @@ fn undo_sentence_says_how_far_edit_was() {
 
 #[test]
 fn undo_first_profile_update() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
     scene.undo(Some(1)).unwrap();
@@ -397,15 +378,13 @@ fn undo_first_profile_update() {
 
 #[test]
 fn discard_updates_base_of_later_part() {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET title = 'Lost'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(9) });
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Lost'");
+    scene.accept(1, 9);
     scene.does("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
-    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
+    scene.attempt([2, 3], WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     // The feed passes the position without the first edit: the server was restored to before it.
-    scene.hear(vec![event(10, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.hear(room(10, "Shed"));
     scene.discard(1).unwrap();
     scene.send(2);
     scene.undo(Some(2)).unwrap();
@@ -419,8 +398,8 @@ const PARTS: &str = "SELECT id, outcome, patch FROM edit_history ORDER BY id";
 fn history_of_parts_has_their_outcomes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), None);
+    scene.hear(task(6, "Theirs", "low"));
+    scene.sends_nothing([1, 2]);
     scene.resolve(1, &Resolution::theirs()).unwrap();
     scene.confirm(1, task(7, "Theirs", "high"));
     assert_eq!(
@@ -435,10 +414,10 @@ fn history_of_parts_has_their_outcomes() {
     // The same when the policy decides.
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.does("UPDATE tasks SET priority = 'high'");
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Theirs).is_some());
-    scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
-    scene.hear(vec![task(7, "Theirs", "high")]);
+    scene.hear(task(6, "Theirs", "low"));
+    assert!(scene.freeze([1, 2], Theirs).is_some());
+    scene.answer(1, accepted(7));
+    scene.hear(task(7, "Theirs", "high"));
     assert_eq!(
         scene.rows(PARTS),
         json!([
@@ -478,8 +457,7 @@ fn change_updates_base_of_next_edit() {
 
 #[test]
 fn undo_newest_skips_impossible_changes() {
-    let mut scene = Scene::new();
-    scene.hear(vec![
+    let mut scene = Scene::with([
         event(4, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
         task(5, "Paint", "low"),
     ]);
@@ -489,7 +467,7 @@ fn undo_newest_skips_impossible_changes() {
     scene.confirm(2, task(7, "Paint all", "low"));
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.confirm(3, event(8, "updated", "task", TASK, json!({ "title": "Paint all", "notes": "N" })));
-    scene.hear(vec![deleted(9)]);
+    scene.hear(deleted(9));
     let decided = scene.undo(None).unwrap();
     assert_eq!(
         decided.sentence,
@@ -505,10 +483,10 @@ fn undone_edit_without_effect_can_be_redone() {
     scene.send(1);
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
     scene.answer(1, WriteOutcome::PreconditionFailed);
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.hear(task(6, "Theirs", "low"));
+    scene.sends_nothing(1);
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None, "nothing is left to be undone");
+    assert_eq!(scene.freeze(2, Ask), None, "nothing is left to be undone");
     assert_eq!(
         scene.rows("SELECT id, outcome, reason FROM edit_history ORDER BY id"),
         json!([[1, "superseded", "you took the value on the server"], [2, "merged", "it changes nothing"]])

@@ -37,7 +37,7 @@ fn computed_columns_follow_every_statement() {
 
 #[test]
 fn clamped_due_date_keeps_anchor_of_server() {
-    let mut scene = Scene::with(vec![of_series(5, TASK, "open", "2026-02-28")]);
+    let mut scene = Scene::with(of_series(5, TASK, "open", "2026-02-28"));
     scene.does("UPDATE tasks SET title = 'x', due_on = '2026-02-28'");
     assert_eq!(scene.one("SELECT recurrence_anchor FROM tasks"), "2026-01-31");
     scene.complete(TASK);
@@ -46,11 +46,11 @@ fn clamped_due_date_keeps_anchor_of_server() {
 
 #[test]
 fn field_taken_from_server_takes_its_computed_field_along() {
-    let mut scene = Scene::with(vec![monthly(5, "open")]);
+    let mut scene = Scene::with(monthly(5, "open"));
     scene.does("UPDATE tasks SET due_on = '2026-04-01', title = 'Mine'");
-    scene.hear(vec![of_series(6, TASK, "open", "2026-05-01")]);
+    scene.hear(of_series(6, TASK, "open", "2026-05-01"));
     let groups = scene.ready_groups();
-    assert!(scene.freeze(&groups, ConflictPolicy::Theirs).is_some());
+    assert!(scene.freeze_groups(&groups, Theirs).is_some());
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Mine"}"#);
     assert_eq!(
         scene.row("SELECT title, due_on, recurrence_anchor FROM tasks"),
@@ -67,16 +67,16 @@ fn refused_completion_time_is_left_to_server() {
         { "field": "completed_at", "code": "out_of_range", "message": "completed_at must not be in the future." },
     ] } });
     scene.answer(1, WriteOutcome::Rejected { reason: "completed_at …".to_owned(), problem });
-    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting, EditState::Waiting]);
+    assert_eq!(scene.states(), "waiting waiting waiting");
     assert_eq!(scene.ready_groups(), [[1]]);
-    let again = scene.freeze_as("key-again", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    let again = scene.freeze_as("key-again", 1, Ask).unwrap();
     assert_eq!(body(&again), json!({ "status": "done" }));
     assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]), "the next task stays");
 }
 
 #[test]
 fn changed_edit_completes_as_any() {
-    let mut scene = Scene::with(vec![monthly(5, "open")]);
+    let mut scene = Scene::with(monthly(5, "open"));
     scene.does("UPDATE tasks SET title = 'Mine'");
     let done = json!({ "status": "done" }).as_object().cloned().unwrap();
     decide::change(&mut scene.db, 1, &done, at(0)).unwrap();

@@ -1,9 +1,7 @@
 //! Another program removes the triggers that check values alone: the trigger that queues edits has seen its changes, and the
 //! rules check them when the triggers are restored.
 
-use serde_json::json;
-
-use super::Scene;
+use super::*;
 use crate::store::health;
 use crate::store::outside::Restored;
 
@@ -83,7 +81,7 @@ fn unchecked_id_is_replaced_by_uuid() {
          ALTER TABLE tasks ADD COLUMN my_stars INTEGER; UPDATE tasks SET priority = 'high', my_stars = 4 WHERE id = 'xx'",
     );
     assert_eq!(scene.reopened().refused, 0);
-    assert_eq!(health::examine(&scene.directory.join("replica.db")).unwrap().broken, [""; 0]);
+    assert_eq!(health::examine(&scene.db_path()).unwrap().broken, [""; 0]);
     let tasks = "SELECT title, priority, length(id), rev FROM tasks WHERE title <> 'Paint' ORDER BY title";
     assert_eq!(scene.rows(tasks), json!([["Mop", "medium", 36, null], ["Sweep", "high", 36, null]]));
     assert_eq!(scene.one("SELECT title FROM tasks WHERE my_stars = 4"), "Sweep");
@@ -97,8 +95,7 @@ fn unchecked_id_is_replaced_by_uuid() {
 /// Edits before the loss that keep every rule stay as they are.
 #[test]
 fn checked_edits_stay_as_they_are() {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET title = 'Sand', status = 'done'");
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Sand', status = 'done'");
     scene.does("INSERT INTO documents (title, subject_type) VALUES ('Deed', 'home')");
     scene.does("INSERT INTO property (address) VALUES ('1 Lane')");
     let all = "SELECT id, record_id, method, patch, base, state, reason FROM edits ORDER BY id";

@@ -1,8 +1,6 @@
 //! Edits that a restored server has lost, or only seems to have lost: offered again, confirmed, or waiting.
 
 use super::*;
-use crate::model::Origin;
-use crate::store::edits::resolve::{self, Resolution};
 
 mod accepted;
 mod conflict_rows;
@@ -12,19 +10,14 @@ mod second_reconcile;
 /// A room and a task that both histories share. In the discarded history: an update of the task, a new car, and a
 /// document of somebody else.
 fn lost_history() -> Scene {
-    let mut scene =
-        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    let mut scene = Scene::with([room(4, "Shed"), task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.does("UPDATE rooms SET floor = '2'");
     for (edit, rev) in [(1, 6), (2, 7), (3, 9)] {
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(rev) });
+        scene.accept(edit, rev);
     }
-    scene.hear(vec![
-        task(6, "Paint", "high"),
-        event(7, "created", "vehicle", CAR, json!({ "name": "Car" })),
-        event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
-    ]);
+    scene.hear([task(6, "Paint", "high"), car(7), event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
     assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM edits) FROM edit_history"), json!([2, 1]));
     scene
 }
@@ -39,9 +32,8 @@ fn sweep_task_and_room(scene: &mut Scene, task_rev: i64, room_rev: i64, as_of: i
 
 /// A task whose update the server has accepted at 6. The replica is at 5.
 fn accepted_at_6() -> Scene {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
+    scene.accept(1, 6);
     scene
 }
 
@@ -56,7 +48,7 @@ fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.does("UPDATE tasks SET priority = 'high'");
     for (edit, rev) in [(1, 8), (2, 9)] {
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(rev) });
+        scene.accept(edit, rev);
     }
     scene
 }
@@ -66,19 +58,18 @@ fn lost_edits_of_field_are_sent_in_order() {
     let mut scene = Scene::with_task();
     for (edit, rev, title) in [(1, 6, "One"), (2, 7, "Two")] {
         scene.does(&format!("UPDATE tasks SET title = '{title}'"));
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(rev) });
-        scene.hear(vec![task(rev, title, "low")]);
+        scene.confirm(edit, task(rev, title, "low"));
     }
     scene.recovers(&restored(Some(5)));
     scene.is_listed(Kind::Task, vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], 5);
     scene.sweeps(Kind::Task, &[(TASK, 5)], 5);
     scene.finishes();
-    let refused = decide::retry(&mut scene.db, 2).unwrap_err().to_string();
+    let refused = scene.retry(2).unwrap_err().to_string();
     assert_eq!(refused, "“Two”: edit 1 comes before this one; retry or discard that first");
     for edit in [1, 2] {
-        decide::retry(&mut scene.db, edit).unwrap();
+        scene.retry(edit).unwrap();
     }
-    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
+    assert_eq!(scene.states(), "waiting waiting");
 }
 
 #[test]
@@ -112,7 +103,7 @@ fn lost_edits_are_offered() {
     assert_eq!(scene.row("SELECT needs_you, position FROM sync_status"), json!([3, 6]));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NOT NULL"), "0", "sent again it is new");
     for edit in 1..=3 {
-        decide::retry(&mut scene.db, edit).unwrap();
+        scene.retry(edit).unwrap();
     }
     assert_eq!(scene.column("SELECT DISTINCT state FROM edits"), json!(["waiting"]));
 }
@@ -137,22 +128,21 @@ fn second_restore_rechecks_found_edits() {
     let reconcile = scene.recovers(&restored(None));
     assert_eq!((reconcile.scope.since(), scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
     ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
-    assert_eq!(scene.edit_states(), [(2, EditState::Conflict)], "the others are there");
+    assert_eq!(scene.edit_states(), "2 conflict", "the others are there");
     scene.recovers(&restored(Some(5)));
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 9);
-    assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
+    assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
 }
 
 #[test]
 fn unknown_fork_ignores_overwritten_edits() {
     let mut scene = lost_history();
-    scene.hear(vec![task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
-    scene.is_at_present(10);
+    scene.catch_up([task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
     scene.recovers(&restored(None));
     // The copy had everything but the room's floor.
     let room = record(ROOM, 4, json!({ "name": "Shed" }));
     ends_with(&mut scene, record(TASK, 9, json!({ "title": "Paint", "priority": "low" })), room, 10);
-    assert_eq!(scene.edit_states(), [(3, EditState::Conflict)]);
+    assert_eq!(scene.edit_states(), "3 conflict");
     assert_eq!(scene.row("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks"), json!(["low", 0]));
     assert_eq!(scene.column("SELECT outcome FROM edit_history"), json!(["confirmed", "confirmed"]));
 }
@@ -165,14 +155,12 @@ fn unknown_fork_stays_unknown() {
     scene.recovers(&restored(Some(100)));
     let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
-    assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
+    assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
 }
 
 /// A task at 6 and a room at 4, both changed here by requests without a response; the server is then restored.
 fn unanswered_before(cause: &ReconcileCause) -> Scene {
-    let mut scene =
-        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(6, "Paint", "low")]);
-    scene.is_at_present(6);
+    let mut scene = Scene::present([room(4, "Shed"), task(6, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
     scene.attempt(1, no_answer());
     scene.does("UPDATE rooms SET floor = '2'");
@@ -188,15 +176,15 @@ fn request_with_lost_revision_is_dropped() {
     let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
     assert_eq!(scene.plan(), [1, 2]);
-    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.freeze_as("again", 1, Ask), None);
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 1"), "conflict");
-    let room = scene.freeze_as("again", &[vec![2]], ConflictPolicy::Ask).unwrap();
+    let room = scene.freeze_as("again", 2, Ask).unwrap();
     assert_eq!((room.key.as_str(), room.if_match), ("key-2", Some(4)), "what both histories share, it may insist on");
     // When nobody changed the same field, the edit is sent in a new request.
     let mut scene = unanswered_before(&restored(Some(5)));
     let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
     ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
-    let request = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    let request = scene.freeze_as("again", 1, Ask).unwrap();
     assert_eq!((request.key.as_str(), request.if_match), ("again", Some(6)));
 }
 
@@ -210,21 +198,20 @@ fn unknown_fork_holds_requests_with_if_match() {
     ends_with(&mut scene, theirs, room, 6);
     assert_eq!(scene.plan(), [1, 2]);
     for edit in [1, 2] {
-        assert_eq!(scene.freeze_as("again", &[vec![edit]], ConflictPolicy::Mine), None);
+        assert_eq!(scene.freeze_as("again", edit, Mine), None);
     }
     // The update of the task may have been applied before the fork and reversed since.
     assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
-    assert_eq!(scene.outcomes(), [(2, EditOutcome::Merged)]);
+    assert_eq!(scene.outcomes(), "2 merged");
 }
 
 #[test]
 fn bulk_with_lost_revision_is_dropped_whole() {
     let mut scene = Scene::new();
     let other = "0190a3b0-0000-7000-8000-000000000004";
-    scene.hear(vec![event(4, "created", "task", other, json!({ "title": "Sweep" })), task(6, "Paint", "low")]);
-    scene.is_at_present(6);
+    scene.catch_up([event(4, "created", "task", other, json!({ "title": "Sweep" })), task(6, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
-    let call = scene.freeze_as("call", &[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
+    let call = scene.freeze_groups_as("call", &[vec![1], vec![2]], Ask).unwrap();
     assert!(call.bulk);
     for edit in [1, 2] {
         scene.answer(edit, no_answer());
@@ -237,15 +224,14 @@ fn bulk_with_lost_revision_is_dropped_whole() {
 
 #[test]
 fn merged_edit_is_offered_when_lost() {
-    let mut scene =
-        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
+    let mut scene = Scene::with([room(4, "Shed"), task(5, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
-    scene.hear(vec![task(6, "Paint", "high")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.hear(task(6, "Paint", "high"));
+    scene.sends_nothing(1);
     assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["merged", 6]));
     scene.is_at_present(6);
     scene.recovers(&restored(Some(5)));
-    assert_eq!(scene.states(), [EditState::Conflict]);
+    assert_eq!(scene.states(), "conflict");
 }
 
 /// A car that the server accepted and that never came back here, with an update that the server refused because the car
@@ -256,7 +242,7 @@ fn taken_and_gone(backfilled: bool) -> Scene {
         scene.is_at_present(5);
     }
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
+    scene.accept(1, 6);
     scene.does("UPDATE vehicles SET color = 'red'");
     scene
 }
@@ -269,7 +255,7 @@ fn edit_overwritten_in_gap_is_offered() {
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 90), SweepOutcome::Done);
     scene.finishes();
     assert_eq!(scene.plan(), [0; 0]);
-    assert_eq!(scene.states(), [EditState::Conflict, EditState::Blocked]);
+    assert_eq!(scene.states(), "conflict blocked");
     // Somebody deleted the car, or the server was restored to before it; this replica cannot know.
     assert!(scene.one("SELECT reason FROM edits WHERE id = 1").contains("deleted on the server since, or lost"));
     assert_eq!(scene.row("SELECT name, color FROM vehicles"), json!(["Car", "red"]));
@@ -279,7 +265,7 @@ fn edit_overwritten_in_gap_is_offered() {
 fn edit_acked_before_tail_is_compared_by_lists() {
     let mut scene = accepted_in_a_recovery(&gap(), None);
     // The server was restored to 7, unnoticed, before it sent an event after the cursor to resume from.
-    scene.hear(vec![
+    scene.hear([
         event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
         with_key(task(9, "Paint", "high"), "key-2"),
         task(10, "Paint", "urgent"),
@@ -288,25 +274,22 @@ fn edit_acked_before_tail_is_compared_by_lists() {
         assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
     }
     scene.finishes();
-    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Conflict], vec![(2, EditOutcome::Confirmed)]));
+    assert_eq!(scene.edits(), "2 confirmed; conflict");
     assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
 }
 
 #[test]
 fn edit_acked_in_gap_is_compared_by_lists() {
-    for (shown, states, outcomes) in
-        [("high", vec![], vec![(1, EditOutcome::Confirmed)]), ("low", vec![EditState::Conflict], vec![])]
-    {
-        let mut scene = Scene::with_task_at_present();
-        scene.does("UPDATE tasks SET priority = 'high'");
-        scene.attempt(1, WriteOutcome::Sent { rev: Some(8) });
+    for (shown, edits) in [("high", "1 confirmed; "), ("low", "; conflict")] {
+        let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
+        scene.accept(1, 8);
         scene.recovers(&gap());
         scene.is_at_present(90);
         let task = record(TASK, 70, json!({ "title": "Paint it", "priority": shown }));
         scene.is_listed(Kind::Task, vec![task], 90);
         assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 70)], 90), SweepOutcome::Done);
         scene.finishes();
-        assert_eq!((scene.states(), scene.outcomes()), (states, outcomes), "{shown}");
+        assert_eq!(scene.edits(), edits, "{shown}");
     }
 }
 
@@ -314,8 +297,8 @@ fn edit_acked_in_gap_is_compared_by_lists() {
 fn deleted_record_keeps_values_for_edits() {
     // A backfill leaves out records that came and went in between (contract 9.2).
     let mut scene = taken_and_gone(false);
-    scene.hear(vec![event(9, "deleted", "vehicle", CAR, Value::Null)]);
-    assert_eq!(scene.edit_states(), [(2, EditState::Conflict)]);
+    scene.hear(event(9, "deleted", "vehicle", CAR, Value::Null));
+    assert_eq!(scene.edit_states(), "2 conflict");
     assert_eq!(scene.row("SELECT name, color FROM vehicles"), json!(["Car", "red"]));
 }
 
@@ -325,7 +308,7 @@ fn edit_acked_by_new_history_is_not_lost() {
     scene.does("UPDATE rooms SET paint_color = 'red'");
     scene.send(4);
     // The server was restored to 5, unnoticed.
-    scene.answer(4, WriteOutcome::Sent { rev: Some(7) });
+    scene.answer(4, accepted(7));
     scene.recovers(&restored(Some(5)));
     scene.does("UPDATE rooms SET notes = 'later'");
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
@@ -334,22 +317,19 @@ fn edit_acked_by_new_history_is_not_lost() {
     sweep_task_and_room(&mut scene, 5, 7, 8);
     scene.is_at_present(8);
     scene.finishes();
-    assert_eq!(scene.outcomes(), [(4, EditOutcome::Confirmed)]);
-    assert_eq!(
-        scene.edit_states(),
-        [(1, EditState::Conflict), (2, EditState::Conflict), (3, EditState::Conflict), (5, EditState::Waiting)]
-    );
+    assert_eq!(scene.outcomes(), "4 confirmed");
+    assert_eq!(scene.edit_states(), "1 conflict, 2 conflict, 3 conflict, 5 waiting");
 }
 
 #[test]
 fn edit_in_tail_is_not_lost() {
     for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
-        scene.hear(vec![with_key(event(8, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1")]);
-        scene.hear(vec![with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
-        assert_eq!(scene.states(), [EditState::Sent, EditState::Sent], "{cause:?}");
+        scene.hear(with_key(car(8), "key-1"));
+        scene.hear([with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
+        assert_eq!(scene.states(), "sent sent", "{cause:?}");
         scene.finishes();
-        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)], "{cause:?}");
+        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed", "{cause:?}");
     }
 }
 
@@ -358,13 +338,12 @@ fn skipped_edit_is_compared_by_lists() {
     // After a gap, the feed resumes at 90 and shows neither record.
     let mut scene = accepted_in_a_recovery(&gap(), None);
     reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
-    scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    scene.is_at_present(91);
-    assert_eq!(scene.states(), [EditState::Sent, EditState::Sent]);
+    scene.catch_up(event(91, "created", "document", HOME, json!({ "title": "Deed" })));
+    assert_eq!(scene.states(), "sent sent");
     scene.is_listed(Kind::Task, vec![record(TASK, 9, json!({ "title": "Paint", "priority": "high" }))], 91);
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
     scene.finishes();
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
 }
 
 #[test]
@@ -375,12 +354,12 @@ fn delete_of_missing_record_is_confirmed() {
     scene.does("DELETE FROM tasks");
     scene.send(1);
     // Somebody deleted the record in the gap, and the edit's own event never comes.
-    scene.answer(1, WriteOutcome::Sent { rev: Some(91) });
-    scene.hear(vec![event(92, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    assert_eq!(scene.states(), [EditState::Sent]);
+    scene.answer(1, accepted(91));
+    scene.hear(event(92, "created", "document", HOME, json!({ "title": "Deed" })));
+    assert_eq!(scene.states(), "sent");
     assert_eq!(scene.sweeps(Kind::Task, &[], 92), SweepOutcome::Done);
     scene.finishes();
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
 }
 
 #[test]
@@ -388,12 +367,12 @@ fn delete_lost_in_reconcile_is_offered() {
     let mut scene = Scene::with_task_at_present();
     scene.recovers(&ReconcileCause::Asked { accepted: false });
     scene.does("DELETE FROM tasks");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
-    scene.hear(vec![event(7, "created", "document", HOME, json!({ "title": "Theirs" }))]);
+    scene.accept(1, 6);
+    scene.hear(event(7, "created", "document", HOME, json!({ "title": "Theirs" })));
     assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
     scene.finishes();
     scene.is_at_present(7);
-    assert_eq!(scene.states(), [EditState::Conflict]);
+    assert_eq!(scene.states(), "conflict");
 }
 
 #[test]
@@ -412,8 +391,8 @@ fn head_below_acked_edit_means_restore() {
 fn delete_of_discarded_history_is_offered() {
     let mut scene = Scene::edited("DELETE FROM tasks");
     // Somebody else deleted the record first, and both sides agree.
-    scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    scene.hear(deleted(6));
+    assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&restored(Some(5)));
     assert_eq!(scene.row("SELECT method, state FROM edits"), json!(["delete", "conflict"]));
 }
@@ -438,12 +417,12 @@ fn lost_update_can_recreate_lost_record() {
     for (fork, is_retried) in [(Some(5), true), (None, true), (None, false)] {
         let mut scene = Scene::new();
         scene.is_at_present(5);
-        scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" }))]);
+        scene.hear(event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" })));
         scene.does("UPDATE vehicles SET color = 'red'");
-        scene.attempt(1, WriteOutcome::Sent { rev: Some(7) });
+        scene.accept(1, 7);
         let red = json!({ "name": "Car", "make": "Volvo", "color": "red" });
-        scene.hear(vec![event(7, "updated", "vehicle", CAR, red)]);
-        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+        scene.hear(event(7, "updated", "vehicle", CAR, red));
+        assert_eq!(scene.outcomes(), "1 confirmed");
         scene.recovers(&restored(fork));
         assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
         scene.is_at_present(20);
@@ -453,7 +432,7 @@ fn lost_update_can_recreate_lost_record() {
         assert!(scene.one("SELECT reason FROM edits").contains("older copy"));
         // The present history has not used the id, so the record keeps it.
         match is_retried {
-            true => drop(decide::retry(&mut scene.db, 1).unwrap()),
+            true => drop(scene.retry(1).unwrap()),
             false => drop(resolve::resolve(&mut scene.db, Origin::Cli, 1, &Resolution::mine(), at(0)).unwrap()),
         }
         let sent = "SELECT method, record_id, patch ->> 'name', patch ->> 'color' FROM edits WHERE state = 'waiting'";
@@ -464,21 +443,18 @@ fn lost_update_can_recreate_lost_record() {
 
 #[test]
 fn created_and_deleted_here_is_not_lost() {
-    let mut scene = Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    let mut scene = Scene::with(room(4, "Shed"));
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.send(1);
     scene.does("DELETE FROM tasks");
     // The first response was lost, somebody else deleted the record, and the feed left out both events.
     scene.is_at_present(9);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
+    scene.answer(1, accepted(5));
     scene.send(2);
-    scene.hear(vec![event(10, "updated", "room", ROOM, json!({ "name": "Barn" }))]);
-    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Sending], vec![(1, EditOutcome::Confirmed)]));
-    scene.answer(2, WriteOutcome::Sent { rev: Some(11) });
-    scene.hear(vec![event(11, "updated", "room", ROOM, json!({ "name": "Hut" }))]);
-    assert_eq!(
-        (scene.states(), scene.outcomes()),
-        (vec![], vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)])
-    );
+    scene.hear(event(10, "updated", "room", ROOM, json!({ "name": "Barn" })));
+    assert_eq!(scene.edits(), "1 confirmed; sending");
+    scene.answer(2, accepted(11));
+    scene.hear(event(11, "updated", "room", ROOM, json!({ "name": "Hut" })));
+    assert_eq!(scene.edits(), "1 confirmed, 2 confirmed; ");
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0");
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::store::outside;
-use crate::store::tests::{event, rows_of, with_key};
 
 /// The sentence about a damaged list of tables.
 const UNLISTED: &str = "A part of the list of tables cannot be read; tables, indexes, views and triggers of your own \
@@ -11,13 +10,13 @@ const UNLISTED: &str = "A part of the list of tables cannot be read; tables, ind
 #[test]
 fn edit_ids_continue_without_edits() {
     let mut scene = Scene::new();
-    let db = scene.directory.join("replica.db");
+    let db = scene.db_path();
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
     let id = scene.one("SELECT id FROM rooms");
     let key = scene.send(1).key;
     let made = event(5, "created", "room", &id, json!({ "name": "Hall" }));
-    scene.hear(vec![with_key(made, &key)]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    scene.hear(with_key(made, &key));
+    assert_eq!(scene.outcomes(), "1 confirmed");
     let wreck = Wreck { scene, db }.checkpointed();
     wreck.break_page_of("rooms");
     wreck.rebuilt();
@@ -30,12 +29,12 @@ fn edit_ids_continue_without_edits() {
 fn ids_of_coalesced_edits_are_not_reused() {
     for broken in ["rooms", "sqlite_sequence"] {
         let mut scene = Scene::new();
-        let db = scene.directory.join("replica.db");
+        let db = scene.db_path();
         scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
         scene.does("UPDATE rooms SET floor = '1'");
         scene.does("UPDATE rooms SET floor = '2'");
         let id = scene.one("SELECT id FROM rooms");
-        let key = scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask).unwrap().key;
+        let key = scene.send([1, 2, 3]).key;
         let wreck = Wreck { scene, db }.checkpointed();
         wreck.break_page_of(broken);
         wreck.rebuilt();
@@ -44,18 +43,18 @@ fn ids_of_coalesced_edits_are_not_reused() {
         assert_eq!(scene.one("SELECT max(id) FROM edits"), "4", "{broken}");
         let attic = scene.one("SELECT id FROM rooms WHERE name = 'Attic'");
         let made = event(5, "created", "room", &id, json!({ "name": "Hall", "floor": "2" }));
-        scene.hear(vec![with_key(made, &key)]);
+        scene.hear(with_key(made, &key));
         scene.is_at_present(5);
         let key = scene.send(4).key;
-        scene.hear(vec![with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key)]);
-        assert_eq!(scene.outcomes(), confirmed(1..=4), "{broken}");
+        scene.hear(with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key));
+        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed, 4 confirmed", "{broken}");
     }
 }
 
 #[test]
 fn ids_of_lost_edits_are_not_reused() {
     let mut wreck = Wreck::new();
-    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
+    wreck.scene.forces("UPDATE edits SET method = 'x' WHERE id = 2");
     let wreck = wreck.checkpointed();
     wreck.break_page_of("sqlite_sequence");
     let report = wreck.rebuilt();
@@ -67,10 +66,10 @@ fn ids_of_lost_edits_are_not_reused() {
 #[test]
 fn rows_of_lost_edits_are_deleted() {
     let mut scene = Scene::new();
-    let db = scene.directory.join("replica.db");
+    let db = scene.db_path();
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
     scene.does("UPDATE rooms SET floor = '1'");
-    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    scene.send([1, 2]);
     let wreck = Wreck { scene, db }.checkpointed();
     wreck.break_page_of("edits");
     wreck.rebuilt();
@@ -87,18 +86,17 @@ fn rows_of_lost_edits_are_deleted() {
 #[test]
 fn request_without_precondition_is_remade() {
     let floor_is = |id, floor| event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
-    for (floor, guard, first) in [("1", Some(8), EditState::Sending), ("9", None, EditState::Conflict)] {
+    for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
         let mut wreck = Wreck::new();
         assert_eq!(wreck.scene.send(1).if_match, Some(5));
         let wreck = wreck.checkpointed();
         wreck.break_page_of("_outbox");
         wreck.rebuilt();
         let mut scene = wreck.scene;
-        scene.hear(vec![floor_is(8, floor)]);
-        scene.is_at_present(8);
-        let request = scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask);
+        scene.catch_up(floor_is(8, floor));
+        let request = scene.freeze_as("anew", 1, Ask);
         assert_eq!(request.and_then(|request| request.if_match), guard, "{floor}");
-        assert_eq!(scene.states(), [first, EditState::Waiting], "{floor}");
+        assert_eq!(scene.states(), states, "{floor}");
     }
 }
 
@@ -106,18 +104,17 @@ fn request_without_precondition_is_remade() {
 fn bulk_request_keeps_bytes_for_other_edits() {
     let mut wreck = Wreck::new();
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
-    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _outbox WHERE edit_id = 1", [])?)).unwrap();
+    let before = wreck.scene.freeze_groups_as("bulk", &[vec![1], vec![3]], Ask).unwrap();
+    wreck.scene.forces("DELETE FROM _outbox WHERE edit_id = 1");
     let wreck = wreck.checkpointed();
     wreck.break_page_of("sync_log");
     wreck.rebuilt();
     let mut scene = wreck.scene;
-    scene.hear(vec![event(8, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "9" }))]);
-    scene.is_at_present(8);
-    let again = scene.freeze(&[vec![3]], ConflictPolicy::Ask).unwrap();
+    scene.catch_up(event(8, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "9" })));
+    let again = scene.send(3);
     assert_eq!((again.key, again.body), (before.key, before.body));
     assert_eq!(again.edits.into_iter().map(|(edit, _)| edit).collect::<Vec<_>>(), [3]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "another person has changed the same field");
+    assert_eq!(scene.freeze(1, Ask), None, "another person has changed the same field");
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! `rebuild` of a sound database: everything is read again, and rows stay until then.
 
 use super::*;
-use crate::model::ReconcileScope;
 use crate::store::tests::reconcile::record;
-use crate::store::tests::{TASK, event, with_key};
 
 const ALL_RECORDS: ReconcileScope = ReconcileScope::Everything { since: None };
 
@@ -14,7 +12,7 @@ fn sound_database_keeps_rows() {
     assert_eq!((report.kept_as, report.edits), (None, 2));
     let mut scene = wreck.scene;
     assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Kitchen", "2", null]));
-    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" }))]);
+    scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" })));
     assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Galley", "2", 5]));
 }
 
@@ -23,7 +21,7 @@ fn edit_waits_until_record_is_reread() {
     let mut wreck = Wreck::new();
     wreck.rebuilt();
     assert_eq!(wreck.scene.plan(), [2], "a create has no precondition");
-    wreck.scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
+    wreck.scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })));
     wreck.scene.is_at_present(5);
     assert_eq!(wreck.scene.plan(), [1, 2]);
     assert_eq!(wreck.scene.send(1).if_match, Some(5));
@@ -35,7 +33,7 @@ fn rebuild_shows_restored_server_records() {
         let mut wreck = Wreck::new();
         let shed = "0190a3b0-0000-7000-8000-000000000009";
         let room = |id, event_type: &str, payload| event(id, event_type, "room", shed, payload);
-        wreck.scene.hear(vec![
+        wreck.scene.hear([
             room(6, "created", json!({ "name": "Shed" })),
             event(8, "updated", "room", ROOM, json!({ "name": "Scullery", "floor": "1" })),
             room(9, "deleted", json!(null)),
@@ -47,11 +45,10 @@ fn rebuild_shows_restored_server_records() {
         assert_eq!(wreck.rebuilt().kept_as.is_some(), damaged);
         // The server was restored to an older copy.
         let mut scene = wreck.scene;
-        scene.hear(vec![
+        scene.catch_up([
             event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })),
             room(6, "created", json!({ "name": "Shed" })),
         ]);
-        scene.is_at_present(6);
         let rooms = "SELECT name, floor FROM rooms ORDER BY name";
         assert_eq!(scene.rows(rooms), json!([["Kitchen", "2"], ["Shed", null]]), "damaged: {damaged}");
     }
@@ -63,8 +60,8 @@ fn rebuild_keeps_pending_restore() {
     let scene = &mut wreck.scene;
     let key = scene.send(2).key;
     let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
-    scene.hear(vec![with_key(made, &key)]);
-    assert_eq!(scene.outcomes(), [(2, EditOutcome::Confirmed)]);
+    scene.hear(with_key(made, &key));
+    assert_eq!(scene.outcomes(), "2 confirmed");
     scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
     reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
     assert_eq!(wreck.rebuilt().kept_as, None);
@@ -93,15 +90,15 @@ fn rebuild_of_damaged_database_detects_restored_server() {
         let keys = [1, 2].map(|edit| scene.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
         let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
         let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
-        scene.hear(vec![with_key(floor, &keys[0]), with_key(made, &keys[1])]);
+        scene.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]);
         scene.is_at_present(7);
-        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
+        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
         scene.does("DROP TABLE _listed");
         assert!(wreck.rebuilt().kept_as.is_some());
         let scene = &mut wreck.scene;
         // An event from before the copy, and a new event of the restored server.
-        scene.hear(vec![event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
-        scene.hear(vec![event(head, "created", "room", HOME, json!({ "name": "Attic" }))]);
+        scene.hear(event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })));
+        scene.hear(event(head, "created", "room", HOME, json!({ "name": "Attic" })));
         scene.is_at_present(head);
         let begun = reconcile::load(&scene.db).unwrap().expect("a reconcile");
         assert_eq!((begun.step, begun.scope), (ReconcileStep::Property, ALL_RECORDS), "{head}");
@@ -128,7 +125,7 @@ fn rebuild_asks_before_many_deletes() {
         let id = uuid::Uuid::from_u128(number).to_string();
         event(i64::try_from(number).unwrap(), "created", "task", &id, json!({ "title": format!("Task {number}") }))
     };
-    wreck.scene.hear((100..160).map(task).collect());
+    wreck.scene.hear((100..160).map(task).collect::<Vec<_>>());
     wreck.scene.is_at_present(159);
     wreck.rebuilt();
     let there = uuid::Uuid::from_u128(159).to_string();
@@ -142,8 +139,7 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     let mut wreck = Wreck::new();
     wreck.scene.is_at_present(5);
     // A program that knows how to switch the guards off has changed the row and its base image.
-    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute_batch("UPDATE _base SET fields = '{\"name\":\"Attic\"}'")?))
-        .unwrap();
+    wreck.scene.forces("UPDATE _base SET fields = '{\"name\":\"Attic\"}'");
     wreck.rebuilt();
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
@@ -179,8 +175,7 @@ fn rebuild_before_end_of_backfill_compares_at_its_end() {
     wreck.rebuilt();
     let scene = &mut wreck.scene;
     assert_eq!(scene.row("SELECT cursor, EXISTS (SELECT 1 FROM _reconcile) FROM _sync"), json!(["c5", 0]));
-    scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
-    scene.is_at_present(6);
+    scene.catch_up(event(6, "created", "room", HOME, json!({ "name": "Attic" })));
     let begun = reconcile::load(&scene.db).unwrap().expect("the feed has not shown the kitchen again");
     assert!(matches!(begun.scope, ReconcileScope::Everything { .. }));
     assert_eq!(begun.tail_position, Some(6));
@@ -191,7 +186,7 @@ fn rebuild_drops_cursor_that_the_server_does_not_know() {
     let mut wreck = Wreck::new();
     wreck.scene.is_at_present(5);
     let unknown = "UPDATE _sync SET phase = 'blocked', blocked_by = 'unknown_cursor'";
-    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute(unknown, [])?)).unwrap();
+    wreck.scene.forces(unknown);
     wreck.rebuilt();
     let stands = "SELECT _sync.cursor, blocked_by, cause, tail_position FROM _sync JOIN _reconcile";
     assert_eq!(wreck.scene.row(stands), json!([null, null, "restored", null]));
@@ -236,13 +231,13 @@ fn search_written_by_script_is_repaired() {
     // With the rowids of later entries.
     wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
     wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
-    wreck.scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
+    wreck.scene.hear(event(6, "created", "room", HOME, json!({ "name": "Attic" })));
     assert_eq!(found(&wreck), (true, json!(["Attic", "Hall", "Kitchen", "Sweep"])));
     wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
     wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
     // A changed record is found again.
     wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
-    wreck.scene.hear(vec![event(7, "updated", "room", HOME, json!({ "name": "Loft" }))]);
+    wreck.scene.hear(event(7, "updated", "room", HOME, json!({ "name": "Loft" })));
     assert_eq!(found(&wreck), (false, json!(["Galley", "Loft", "Sweep", "X"])));
     assert_eq!(wreck.rebuilt().kept_as, None);
     assert_eq!(found(&wreck), (true, json!(["Galley", "Hall", "Loft", "Sweep"])));

@@ -8,17 +8,17 @@ fn offered_edit_shows_normalized_values() {
     let car = |id, price: &str| {
         event(id, "updated", "vehicle", CAR, json!({ "name": "Car", "color": "red", "purchase_price": price }))
     };
-    scene.hear(vec![car(5, "7.00")]);
+    scene.hear(car(5, "7.00"));
     scene.does("UPDATE vehicles SET color = 'blue', purchase_price = '7.5'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
-    scene.hear(vec![event(
+    scene.accept(1, 6);
+    scene.hear(event(
         6,
         "updated",
         "vehicle",
         CAR,
         json!({ "name": "Car", "color": "blue", "purchase_price": "7.50" }),
-    )]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    ));
+    assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&restored(Some(5)));
     // The new history has made the same change of the price, and a car of another color.
     let now = json!({ "name": "Car", "color": "green", "purchase_price": "7.50" });
@@ -28,23 +28,16 @@ fn offered_edit_shows_normalized_values() {
 
 #[test]
 fn offered_edit_is_not_shown_as_deleted() {
-    let mut scene =
-        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::present([room(4, "Shed"), task(5, "Paint", "low")]);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.does("DELETE FROM rooms");
     scene.does("UPDATE tasks SET priority = 'high'");
-    let heard = [
-        event(6, "created", "vehicle", CAR, json!({ "name": "Car" })),
-        event(7, "deleted", "room", ROOM, Value::Null),
-        task(8, "Paint", "high"),
-    ];
+    let heard = [car(6), event(7, "deleted", "room", ROOM, Value::Null), task(8, "Paint", "high")];
     for (edit, event) in (1..).zip(heard) {
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(event.id) });
-        scene.hear(vec![event]);
+        scene.confirm(edit, event);
     }
     scene.recovers(&restored(Some(5)));
-    assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict, EditState::Conflict]);
+    assert_eq!(scene.states(), "conflict conflict conflict");
     let conflicts = "SELECT edit_id, field, theirs FROM conflicts";
     assert_eq!(scene.rows(conflicts), json!([]), "nobody has deleted anything, and nothing is known to differ");
     scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);

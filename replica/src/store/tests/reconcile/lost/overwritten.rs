@@ -1,7 +1,6 @@
 //! Edits that a later local edit overwrote: they cannot be lost, unless the later edit is lost itself.
 
 use super::*;
-use crate::model::Origin;
 
 /// A task whose title becomes B and then C, and a room that is created and deleted.
 const OVERWRITING: [&str; 4] = [
@@ -13,18 +12,16 @@ const OVERWRITING: [&str; 4] = [
 
 /// A task whose title became B and then C, and a room that was created and deleted: all confirmed, the task last at 8.
 fn overwritten_here() -> Scene {
-    let mut scene = Scene::with(vec![task(5, "A", "low")]);
-    scene.is_at_present(5);
-    let room = || event(7, "created", "room", ROOM, json!({ "name": "Shed" }));
+    let mut scene = Scene::present(task(5, "A", "low"));
+    let room = || room(7, "Shed");
     let noted =
         |id, title| event(id, "updated", "task", TASK, json!({ "title": title, "notes": "n", "priority": "low" }));
     let heard = [noted(6, "B"), room(), noted(8, "C"), event(9, "deleted", "room", ROOM, Value::Null)];
     for (edit, (text, event)) in (1..).zip(OVERWRITING.into_iter().zip(heard)) {
         scene.does(text);
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(event.id) });
-        scene.hear(vec![event]);
+        scene.confirm(edit, event);
     }
-    assert_eq!(scene.outcomes(), confirmed(1..=4));
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed, 4 confirmed");
     scene
 }
 
@@ -46,12 +43,12 @@ fn overwritten_edit_is_not_lost() {
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-    assert_eq!(scene.states(), []);
+    assert_eq!(scene.states(), "");
     assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]));
     // Restored again, now with a known fork; the positions of these edits stay unknown.
     scene.recovers(&restored(Some(8)));
     ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-    assert_eq!(scene.states(), []);
+    assert_eq!(scene.states(), "");
 
     // Restored to before the second title and the room's delete: both are lost, and the state before them is there.
     let mut scene = overwritten_here();
@@ -70,11 +67,11 @@ fn overwritten_edit_stays_after_discard() {
     for is_discarded in [false, true] {
         scene.recovers(&restored(None));
         ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
-        let states = if is_discarded { vec![EditState::Conflict] } else { vec![EditState::Conflict; 2] };
+        let states = if is_discarded { "conflict" } else { "conflict conflict" };
         assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
         if !is_discarded {
             assert_eq!(scene.one("SELECT title FROM tasks"), "D");
-            decide::discard(&mut scene.db, Origin::Cli, 5, at(0)).unwrap();
+            scene.discard(5).unwrap();
         }
     }
     assert_eq!(scene.one("SELECT title FROM tasks"), "A");
@@ -92,23 +89,22 @@ fn several_lost_edits_of_record_resend() {
     );
     assert_eq!(scene.row("SELECT title, notes FROM tasks"), json!(["C", "n"]));
     for edit in [1, 3] {
-        decide::retry(&mut scene.db, edit).unwrap();
+        scene.retry(edit).unwrap();
     }
-    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
+    assert_eq!(scene.states(), "waiting waiting");
 }
 
 #[test]
 fn edit_overwritten_before_event_is_not_lost() {
     for cause in [gap(), restored(Some(5)), restored(None)] {
-        let mut scene = Scene::with(vec![task(5, "A", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::present(task(5, "A", "low"));
         for (edit, text) in (1..).zip(OVERWRITING) {
             scene.does(text);
-            scene.attempt(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
+            scene.accept(edit, 5 + edit);
         }
         scene.recovers(&cause);
         ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-        assert_eq!(scene.outcomes(), confirmed(1..=4), "{cause:?}");
+        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed, 4 confirmed", "{cause:?}");
         assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]), "{cause:?}");
     }
 }
@@ -121,11 +117,11 @@ fn edit_overwritten_in_reconcile_is_not_lost() {
     scene.is_at_present(20);
     scene.does("UPDATE tasks SET title = 'D'");
     let key = scene.send(5).key;
-    scene.answer(5, WriteOutcome::Sent { rev: Some(21) });
+    scene.answer(5, accepted(21));
     let noted = json!({ "title": "D", "notes": "n", "priority": "low" });
-    scene.hear(vec![with_key(event(21, "updated", "task", TASK, noted.clone()), &key)]);
+    scene.hear(with_key(event(21, "updated", "task", TASK, noted.clone()), &key));
     ends_with_task(&mut scene, 21, noted, false);
-    assert_eq!((scene.states(), scene.one("SELECT title FROM tasks").as_str()), (vec![], "D"));
+    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("", "D"));
 }
 
 #[test]
@@ -135,38 +131,36 @@ fn reshown_edit_is_lost_by_next_restore() {
         scene.recovers(&restored(None));
         ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);
         for edit in [3, 4] {
-            decide::discard(&mut scene.db, Origin::Cli, edit, at(0)).unwrap();
+            scene.discard(edit).unwrap();
         }
         assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["B", 1]));
         scene.recovers(&restored(next));
         ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
-        assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
+        assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
     }
 }
 
 #[test]
 fn reshown_edit_after_foreign_loss_is_lost_next() {
     let of = |title: &str| json!({ "title": title, "priority": "low" });
-    let mut scene = Scene::with(vec![task(5, "A", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::present(task(5, "A", "low"));
     scene.does("UPDATE tasks SET title = 'B'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(8) });
-    scene.hear(vec![task(8, "B", "low"), task(12, "Theirs", "low")]);
+    scene.accept(1, 8);
+    scene.hear([task(8, "B", "low"), task(12, "Theirs", "low")]);
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 12, of("Theirs"), false);
-    assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
+    assert_eq!(scene.edits(), "1 confirmed; ");
     scene.recovers(&restored(Some(10)));
     ends_with_task(&mut scene, 8, of("B"), false);
-    assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
+    assert_eq!(scene.edits(), "1 confirmed; ");
     scene.recovers(&restored(Some(6)));
     ends_with_task(&mut scene, 5, of("A"), false);
-    assert_eq!((scene.states(), scene.one("SELECT title FROM tasks").as_str()), (vec![EditState::Conflict], "B"));
+    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("conflict", "B"));
 }
 
 #[test]
 fn half_changed_subject_is_not_lost() {
-    let mut scene = Scene::with(vec![task(5, "A", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::present(task(5, "A", "low"));
     let subject = |id| json!({ "title": "A", "priority": "low", "subject_type": "room", "subject_id": id });
     let edits = [
         (ROOM, format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'")),
@@ -174,13 +168,13 @@ fn half_changed_subject_is_not_lost() {
     ];
     for (edit, (id, text)) in (1..).zip(edits) {
         scene.does(&text);
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
-        scene.hear(vec![event(5 + edit, "updated", "task", TASK, subject(id))]);
+        scene.accept(edit, 5 + edit);
+        scene.hear(event(5 + edit, "updated", "task", TASK, subject(id)));
     }
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 7, subject(CAR), false);
-    assert_eq!((scene.states(), scene.one("SELECT subject_id FROM tasks").as_str()), (vec![], CAR));
+    assert_eq!((scene.states().as_str(), scene.one("SELECT subject_id FROM tasks").as_str()), ("", CAR));
 }
 
 #[test]
@@ -188,7 +182,7 @@ fn recreated_record_is_not_deleted() {
     let mut scene = Scene::new();
     scene.is_at_present(5);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.confirm(1, event(6, "created", "vehicle", CAR, json!({ "name": "Car" })));
+    scene.confirm(1, car(6));
     scene.recovers(&restored(None));
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
     scene.is_at_present(20);
