@@ -336,6 +336,13 @@ impl Scene {
         self.attempt(edits, accepted(rev))
     }
 
+    /// Several edits, each accepted at its own position.
+    fn accept_each(&mut self, edits: &[(i64, i64)]) {
+        for &(edit, rev) in edits {
+            self.accept(edit, rev);
+        }
+    }
+
     #[track_caller]
     fn reject(&mut self, edits: impl Edits) {
         self.attempt(edits, rejected());
@@ -350,6 +357,12 @@ impl Scene {
 
     fn retry(&mut self, edit: i64) -> Result<Decided, String> {
         with_sentence(decide::retry(&mut self.db, edit))
+    }
+
+    fn retry_each(&mut self, edits: &[i64]) {
+        for &edit in edits {
+            self.retry(edit).unwrap();
+        }
     }
 
     fn discard(&mut self, edit: i64) -> Result<Decided, String> {
@@ -447,7 +460,7 @@ fn task(id: i64, title: &str, priority: &str) -> Event {
 }
 
 fn deleted(id: i64) -> Event {
-    event(id, "deleted", "task", TASK, Value::Null)
+    gone(id, "task", TASK)
 }
 
 fn with_key(mut event: Event, key: &str) -> Event {
@@ -468,4 +481,19 @@ fn room(id: i64, name: &str) -> Event {
 /// A car, as the server shows it first.
 fn car(id: i64) -> Event {
     event(id, "created", "vehicle", CAR, json!({ "name": "Car" }))
+}
+
+/// A document of somebody else, as the server shows it first.
+fn paper(id: i64, title: &str) -> Event {
+    event(id, "created", "document", HOME, json!({ "title": title }))
+}
+
+/// The profile with a city.
+fn profile(id: i64, city: &str) -> Event {
+    event(id, "updated", "property", HOME, json!({ "city": city }))
+}
+
+/// A record is deleted on the server.
+fn gone(id: i64, kind: &str, record: &str) -> Event {
+    event(id, "deleted", kind, record, Value::Null)
 }

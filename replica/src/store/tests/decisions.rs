@@ -99,8 +99,7 @@ fn resolve_theirs_updates_later_base() {
 #[test]
 fn edit_of_deleted_record_keeps_title() {
     let scene = Scene::with_task();
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.does("DELETE FROM tasks");
+    scene.does("UPDATE tasks SET priority = 'high'; DELETE FROM tasks");
     let titles: Vec<String> =
         crate::store::edits::list(&scene.db).unwrap().into_iter().map(|edit| edit.title).collect();
     assert_eq!(titles, ["Paint", "Paint"]);
@@ -115,8 +114,7 @@ fn discard_updates_blocked_reason() {
         event(3, "created", "inventory", item, json!({ "name": "Rake", "room_id": ROOM, "quantity": 1 })),
     ]);
     scene.does(&format!("UPDATE rooms SET floor = '1' WHERE id = '{ROOM}'"));
-    scene.does(&format!("UPDATE rooms SET floor = '2' WHERE id = '{HOME}'"));
-    scene.does(&format!("UPDATE inventory SET room_id = '{HOME}'"));
+    scene.does(&format!("UPDATE rooms SET floor = '2' WHERE id = '{HOME}'; UPDATE inventory SET room_id = '{HOME}'"));
     scene.reject(1);
     scene.reject(2);
     scene.plan();
@@ -174,8 +172,7 @@ fn discard_maybe_applied_queues_inverse() {
 #[test]
 fn discard_maybe_applied_twice_is_refused() {
     let deleted = || {
-        let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'");
-        scene.does("DELETE FROM tasks");
+        let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'; DELETE FROM tasks");
         scene.attempt([1, 2], no_answer());
         scene
     };
@@ -373,9 +370,7 @@ fn resolve_conflicting_delete() {
 fn resolve_used_id() {
     let taken = |there: bool| {
         let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-        scene.send(1);
-        let problem = json!({ "type": "already_exists" });
-        scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
+        scene.attempt(1, exists());
         if there {
             scene.hear(task(6, "Theirs", "low"));
         }

@@ -40,8 +40,7 @@ fn local_delete_clears_references() {
 fn undo_of_local_delete_brings_references_back() {
     for named in [false, true] {
         let mut scene = local_home();
-        scene.does("UPDATE inventory SET name = 'Stool'");
-        scene.does("DELETE FROM rooms");
+        scene.does("UPDATE inventory SET name = 'Stool'; DELETE FROM rooms");
         let delete = scene.one("SELECT max(id) FROM edits").parse().unwrap();
         undo::undo(&mut scene.db, Origin::Cli, named.then_some(delete), at(0)).unwrap();
         assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Stool", ROOM]));

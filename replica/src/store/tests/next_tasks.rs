@@ -121,7 +121,7 @@ fn used_id_makes_no_next() {
     for known in [
         event(4, "updated", "task", &next(), json!({ "title": "Next", "status": "done" })),
         event(4, "created", "room", &next(), json!({ "name": "Hall" })),
-        event(4, "deleted", "task", &next(), Value::Null),
+        gone(4, "task", &next()),
     ] {
         let mut scene = Scene::with([known, monthly(5, "open")]);
         scene.complete(TASK);

@@ -328,8 +328,7 @@ fn new_rows_keep_values_of_added_columns() {
     let plain = "DROP TRIGGER _rooms_after_insert; DROP TRIGGER _rooms_before_insert; INSERT INTO rooms (name, stars) VALUES ('Shed', 4)";
     for (sql, named, stars) in [(new_table.as_str(), "Shed", "4"), (&many, "Cell 60", "60"), (plain, "Shed", "4")] {
         let mut scene = Scene::with_rooms(2);
-        scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
-        scene.does("UPDATE rooms SET stars = 1");
+        scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER; UPDATE rooms SET stars = 1");
         scene.outsider(sql);
         if scene.reopened().held > 0 {
             held::accept(&mut scene.db).unwrap();
@@ -343,8 +342,7 @@ fn new_rows_keep_values_of_added_columns() {
 #[test]
 fn times_of_unsent_records_survive_a_lost_table() {
     for sql in ["DROP TABLE rooms".to_owned(), made_anew("SELECT id, name FROM rooms")] {
-        let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall')");
-        scene.does("UPDATE rooms SET name = 'Attic'");
+        let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET name = 'Attic'");
         let times = "SELECT created_at, updated_at FROM rooms";
         let before = scene.row(times);
         scene.outsider(&sql);
@@ -367,7 +365,7 @@ fn refused_new_row_has_its_defaults() {
 
 #[test]
 fn second_profile_row_changes_the_first() {
-    let mut scene = Scene::with(event(1, "created", "property", HOME, json!({ "city": "Rome" })));
+    let mut scene = Scene::with(profile(1, "Rome"));
     let table =
         "CREATE TABLE frame AS SELECT * FROM property; UPDATE frame SET id = 'x', city = 'Oslo'; DROP TABLE property;
                  CREATE TABLE property AS SELECT * FROM frame; DROP TABLE frame";
@@ -395,7 +393,7 @@ fn accepted_change_of_deleted_record_waits_for_a_person() {
     scene.outsider("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET notes = 'for ' || name");
     assert_eq!(scene.reopened().held, 60);
     let id = scene.one("SELECT id FROM rooms WHERE name = 'Room 7'");
-    scene.catch_up(event(90, "deleted", "room", &id, json!(null)));
+    scene.catch_up(gone(90, "room", &id));
     held::accept(&mut scene.db).unwrap();
     let edit = "SELECT id FROM edits WHERE patch ->> 'notes' = 'for Room 7'";
     let edit: i64 = scene.one(edit).parse().unwrap();

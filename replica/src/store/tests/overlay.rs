@@ -85,8 +85,7 @@ fn dependents_of_rejected_edit_are_blocked() {
 #[test]
 fn delete_waits_for_referring_edits() {
     let mut scene = Scene::with(room(1, "Shed"));
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
-    scene.does("DELETE FROM rooms");
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}'); DELETE FROM rooms"));
     assert_eq!(scene.plan(), [1]);
     scene.accept(1, 2);
     assert_eq!(scene.plan(), [2]);
@@ -97,7 +96,7 @@ fn delete_waits_for_referring_edits() {
     scene.hear([
         event(2, "created", "inventory", &rake, json!({ "name": "Rake", "room_id": ROOM })),
         event(3, "updated", "inventory", &rake, json!({ "name": "Rake", "room_id": null })),
-        event(4, "deleted", "room", ROOM, Value::Null),
+        gone(4, "room", ROOM),
     ]);
     assert_eq!(scene.column("SELECT outcome FROM edit_history"), json!(["confirmed", "confirmed"]));
 }
@@ -109,8 +108,7 @@ fn edit_of_deleted_record_stays_visible() {
     assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
     assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "deleted on the server"]));
 
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.does("DELETE FROM tasks");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; DELETE FROM tasks");
     scene.hear(deleted(6));
     assert_eq!(scene.column("SELECT outcome FROM edit_history ORDER BY id"), json!(["superseded", "confirmed"]));
     assert_eq!(

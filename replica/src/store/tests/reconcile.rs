@@ -16,10 +16,14 @@ pub(super) fn record(id: &str, rev: i64, fields: Value) -> Fields {
 
 impl Scene {
     pub(super) fn recovers(&mut self, cause: &ReconcileCause) -> crate::model::Reconcile {
-        self.db
-            .execute_batch("UPDATE _gate SET open = 1, change_count = change_count + 1; UPDATE _sync SET cursor = 'c'; UPDATE _gate SET open = 0, change_count = change_count + 1")
-            .unwrap();
+        self.forces("UPDATE _sync SET cursor = 'c'");
         reconcile::begin(&mut self.db, cause).unwrap().unwrap()
+    }
+
+    /// The same, and the feed has reached its head meanwhile.
+    fn recovers_at(&mut self, cause: &ReconcileCause, head: i64) {
+        self.recovers(cause);
+        self.is_at_present(head);
     }
 
     /// The answer to a query is written, with the step after it.
@@ -38,8 +42,8 @@ impl Scene {
     pub(super) fn sweeps(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
         let running = reconcile::load(&self.db).unwrap().unwrap();
         if matches!(running.scope, ReconcileScope::Changed { .. }) {
-            reconcile::compare_everything(&mut self.db, &ReconcileStep::Ids { kind, cursor: None, as_of: None })
-                .unwrap();
+            let step = ReconcileStep::Ids { kind, cursor: None, as_of: None };
+            reconcile::compare_everything(&mut self.db, &step).unwrap();
         }
         let ids = ids.iter().map(|(id, rev)| ListedId { id: id.parse().unwrap(), rev: *rev });
         let found = ReconcileResponse { ids: ids.collect(), as_of, ..ReconcileResponse::default() };
@@ -61,12 +65,39 @@ impl Scene {
         reconcile::finish(&mut self.db, at(0)).unwrap();
     }
 
+    /// The feed is at this head, and the reconcile ends.
+    pub(super) fn finishes_at(&mut self, head: i64) {
+        self.is_at_present(head);
+        self.finishes();
+    }
+
+    /// The lists of the server show these records of each kind and no others, and the reconcile ends.
+    fn finds(&mut self, as_of: i64, lists: impl IntoIterator<Item = (Kind, Vec<Fields>)>) {
+        for (kind, records) in lists {
+            self.is_listed(kind, records.clone(), as_of);
+            let id = |record| (Fields::get(record, "id").unwrap().as_str().unwrap(), record["rev"].as_i64().unwrap());
+            let ids: Vec<(&str, i64)> = records.iter().map(id).collect();
+            assert_eq!(self.sweeps(kind, &ids, as_of), SweepOutcome::Done, "{kind}");
+        }
+        self.finishes_at(as_of);
+    }
+
     /// The server lists these rooms, each at the revision of its number.
     fn lists_rooms(&mut self, numbers: std::ops::RangeInclusive<i64>, as_of: i64) -> SweepOutcome {
         let rooms: Vec<(String, i64)> = numbers.map(|n| (room_id(n), n)).collect();
         let rooms: Vec<(&str, i64)> = rooms.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
         self.sweeps(Kind::Room, &rooms, as_of)
     }
+}
+
+/// The task as the server lists it.
+fn listed_task(rev: i64, title: &str, priority: &str) -> Fields {
+    record(TASK, rev, json!({ "title": title, "priority": priority, "status": "open" }))
+}
+
+/// The room as the server lists it.
+fn listed_room(rev: i64, name: &str) -> Fields {
+    record(ROOM, rev, json!({ "name": name }))
 }
 
 /// A damaged database was made anew with its edits, and has read nothing since. The home that it takes over may lack them.
@@ -82,12 +113,14 @@ fn room_id(n: i64) -> String {
     format!("0190a3b0-0000-7000-8000-{n:012}")
 }
 
+/// A numbered room, at the revision of its number.
+fn numbered(n: i64, name: &str) -> Event {
+    event(n, "created", "room", &room_id(n), json!({ "name": name }))
+}
+
 /// A replica with this many rooms, the first at revision 1.
 fn with_rooms(count: i64) -> Scene {
-    let mut scene = Scene::new();
-    let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": "Room" }));
-    scene.hear((1..=count).map(room).collect::<Vec<_>>());
-    scene
+    Scene::with((1..=count).map(|n| numbered(n, "Room")).collect::<Vec<_>>())
 }
 
 /// The same, after the end of the backfill.
@@ -101,8 +134,7 @@ fn with_rooms_at_present(count: i64) -> Scene {
 fn deleted_in_gap() -> Scene {
     let mut scene = Scene::edited_at_present("DELETE FROM tasks");
     scene.accept(1, 9);
-    scene.recovers(&gap());
-    scene.is_at_present(90);
+    scene.recovers_at(&gap(), 90);
     scene.sweeps(Kind::Task, &[], 90);
     scene.finishes();
     scene
@@ -113,19 +145,22 @@ fn restored(fork: Option<i64>) -> ReconcileCause {
     ReconcileCause::Restored { resume: Some("r".into()), fork }
 }
 
+/// A person asks for a comparison.
+fn asked() -> ReconcileCause {
+    ReconcileCause::Asked { accepted: false }
+}
+
 fn gap() -> ReconcileCause {
     ReconcileCause::Gap { resume: "c90".into() }
 }
 
 #[test]
 fn gap_reconcile_keeps_pending_edits() {
-    let mut scene = Scene::with([task(5, "Paint", "low"), room(6, "Shed")]);
-    scene.hear(car(7));
-    scene.does("INSERT INTO tasks (title) VALUES ('Mine')");
-    scene.does("UPDATE rooms SET name = 'My shed'");
+    let mut scene = Scene::with([task(5, "Paint", "low"), room(6, "Shed"), car(7)]);
+    scene.does("INSERT INTO tasks (title) VALUES ('Mine'); UPDATE rooms SET name = 'My shed'");
     assert_eq!(scene.recovers(&gap()).scope.since(), Some(&at(7).to_string()));
     assert_eq!(scene.row("SELECT phase, position FROM sync_status"), json!(["reconciling", 7]));
-    scene.hear(event(91, "created", "document", HOME, json!({ "title": "Deed" })));
+    scene.hear(paper(91, "Deed"));
     assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([7, 91]), "what the tail says is not all there is");
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 80, json!({ "name": "Bus" }))], 90);
     scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
@@ -155,8 +190,7 @@ fn record_after_listing_is_not_deleted() {
 fn acked_edit_stays_until_record_comes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.accept(1, 8);
-    scene.recovers(&gap());
-    scene.is_at_present(90);
+    scene.recovers_at(&gap(), 90);
     assert_eq!(scene.row("SELECT title, state FROM tasks JOIN edits"), json!(["Mine", "sent"]));
     scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90);
     scene.finishes();
@@ -214,7 +248,7 @@ fn deleted_visible_record_is_counted_once() {
     scene.hear(deleted(6));
     let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted on the server%'";
     assert_eq!((scene.states().as_str(), scene.one(sentence).as_str()), ("conflict", "1"));
-    scene.recovers(&ReconcileCause::Asked { accepted: false });
+    scene.recovers(&asked());
     assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
     assert_eq!(scene.row("SELECT deleted_count, counts_at_start ->> 'task' FROM _reconcile"), json!([0, 0]));
     assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(sentence).as_str()), ("Mine", "1"));
@@ -231,9 +265,7 @@ fn delete_in_gap_is_confirmed_with_position() {
 #[test]
 fn guard_ignores_records_deleted_here() {
     let of_rooms = |all: i64, deleted: i64, cause: &ReconcileCause| {
-        let mut scene = Scene::new();
-        let room = |n| event(n, "created", "room", &room_id(n), json!({ "name": format!("Room {n}") }));
-        scene.hear((1..=all).map(room).collect::<Vec<_>>());
+        let mut scene = Scene::with((1..=all).map(|n| numbered(n, &format!("Room {n}"))).collect::<Vec<_>>());
         scene.does(&format!("DELETE FROM rooms WHERE CAST(substr(name, 6) AS INTEGER) <= {deleted}"));
         scene.recovers(cause);
         scene
@@ -247,11 +279,12 @@ fn guard_ignores_records_deleted_here() {
     let mut scene = of_rooms(100, 50, &gap());
     assert_eq!(scene.lists_rooms(61..=100, 200), SweepOutcome::Done);
     let words = sentence(&mut scene);
-    assert!(
-        words.starts_with("Everything is compared with the server; 10 records were deleted on the server."),
-        "{words}"
-    );
-    assert!(words.contains("10 of 50 rooms were deleted on the server: Room 51, Room 52, "), "{words}");
+    for part in [
+        "compared with the server; 10 records were deleted on the server.",
+        "10 of 50 rooms were deleted on the server: Room 51, Room 52, ",
+    ] {
+        assert!(words.starts_with("Everything is ") && words.contains(part), "{words}");
+    }
     assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM edits) FROM rooms"), json!([40, 0]));
 
     // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
@@ -300,16 +333,23 @@ fn listed_deletions_are_asked_about_above_half() {
     }
 }
 
-#[test]
-fn sweep_without_deletions_lists_them() {
-    let mut scene = with_rooms_at_present(1);
+/// A scene whose reconcile has come to a sweep without a list. The sweep deletes nothing; gives the step after it.
+fn step_after_sweep_without_list(scene: &mut Scene, kind: Kind) -> ReconcileStep {
     scene.recovers(&gap());
-    let (kind, as_of) = (Kind::Room, 90);
-    reconcile::set_step(&mut scene.db, &ReconcileStep::Sweep { kind, as_of }).unwrap();
-    let swept = reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap();
+    reconcile::set_step(&mut scene.db, &ReconcileStep::Sweep { kind, as_of: 90 }).unwrap();
+    let swept = reconcile::sweep(&mut scene.db, kind, 90, &ReconcileStep::Done, at(0)).unwrap();
     assert_eq!(swept, SweepOutcome::NotListed);
-    let step = reconcile::load(&scene.db).unwrap().map(|reconcile| reconcile.step);
-    assert_eq!(step, Some(ReconcileStep::Deletions { cursor: None }));
+    assert_eq!(scene.one(&format!("SELECT count(*) FROM {}", kind.collection())), "1");
+    reconcile::load(&scene.db).unwrap().unwrap().step
+}
+
+#[test]
+fn sweep_without_list_deletes_nothing_and_lists() {
+    let step = step_after_sweep_without_list(&mut with_rooms_at_present(1), Kind::Room);
+    assert_eq!(step, ReconcileStep::Deletions { cursor: None });
+    let kind = Kind::Task;
+    let step = step_after_sweep_without_list(&mut Scene::with_task(), kind);
+    assert_eq!(step, ReconcileStep::Ids { kind, cursor: None, as_of: None });
 }
 
 #[test]
@@ -320,7 +360,7 @@ fn only_a_gap_after_a_whole_backfill_compares_changes() {
     let mut scene = with_rooms_at_present(1);
     assert!(changed(&mut scene, &gap()));
     assert!(changed(&mut scene, &gap()), "a second gap");
-    assert!(!changed(&mut scene, &ReconcileCause::Asked { accepted: false }));
+    assert!(!changed(&mut scene, &asked()));
     assert!(!changed(&mut scene, &gap()), "what compares everything goes on to do so");
     let mut scene = with_rooms_at_present(1);
     assert!(!changed(&mut scene, &restored(Some(1))));
@@ -333,7 +373,7 @@ fn request_during_question_keeps_listing() {
     scene.recovers(&restored(Some(100)));
     assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::TooMany { gone: 60, of: 100 });
     reconcile::ask_person(&mut scene.db, "60 of 100 rooms are gone").unwrap();
-    let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
+    let begun = reconcile::begin(&mut scene.db, &asked()).unwrap();
     assert_eq!(begun.map(|reconcile| (reconcile.step, reconcile.question)), Some((ReconcileStep::Property, None)));
     reconcile::note_request(&mut scene.db, true).unwrap();
     assert_eq!(scene.lists_rooms(1..=40, 200), SweepOutcome::Done);
@@ -341,25 +381,10 @@ fn request_during_question_keeps_listing() {
 }
 
 #[test]
-fn sweep_without_listing_deletes_nothing() {
-    let mut scene = Scene::with_task();
-    scene.recovers(&gap());
-    let (kind, as_of) = (Kind::Task, 90);
-    reconcile::set_step(&mut scene.db, &ReconcileStep::Sweep { kind, as_of }).unwrap();
-    assert_eq!(
-        reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(),
-        SweepOutcome::NotListed
-    );
-    assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1");
-    let step = reconcile::load(&scene.db).unwrap().map(|reconcile| reconcile.step);
-    assert_eq!(step, Some(ReconcileStep::Ids { kind, cursor: None, as_of: None }));
-}
-
-#[test]
 fn agreement_covers_asked_deletions_only() {
     let mut scene = Scene::with_task_at_present();
     assert!(scene.recovers(&ReconcileCause::Asked { accepted: true }).accepted);
-    let again = reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap().unwrap();
+    let again = reconcile::begin(&mut scene.db, &asked()).unwrap().unwrap();
     assert!(again.accepted, "of the same server");
     assert!(!scene.recovers(&gap()).accepted, "what was forgotten since is of a later time");
 }
@@ -372,18 +397,11 @@ fn sent_before_a_gap() -> Scene {
     scene
 }
 
-fn ends(scene: &mut Scene, rev: i64, fields: Value) {
-    scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 90);
-    scene.sweeps(Kind::Task, &[(TASK, rev)], 90);
-    scene.is_at_present(90);
-    scene.finishes();
-}
-
 #[test]
 fn maybe_applied_edit_is_not_applied_twice() {
     let mut scene = sent_before_a_gap();
     // Event 6 may be the update, and event 7 its reversal. The server has forgotten the key.
-    ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
+    scene.finds(90, [(Kind::Task, vec![listed_task(7, "Paint", "low")])]);
     assert_eq!(scene.plan(), [1], "a server that remembers the key tells");
     scene.attempt(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [1]);
@@ -401,7 +419,7 @@ fn rejection_before_gap_keeps_maybe_applied() {
     // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
     scene.attempt(1, WriteOutcome::PreconditionFailed);
     scene.recovers(&gap());
-    ends(&mut scene, 7, json!({ "title": "Paint", "priority": "low" }));
+    scene.finds(90, [(Kind::Task, vec![listed_task(7, "Paint", "low")])]);
     assert_eq!(scene.freeze_as("again", 1, Mine), None);
     assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
 }
@@ -409,7 +427,7 @@ fn rejection_before_gap_keeps_maybe_applied() {
 #[test]
 fn edit_shown_after_gap_is_merged() {
     let mut scene = sent_before_a_gap();
-    ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "high" }));
+    scene.finds(90, [(Kind::Task, vec![listed_task(7, "Theirs", "high")])]);
     scene.attempt(1, WriteOutcome::PreconditionFailed);
     scene.sends_nothing(1);
     assert_eq!(scene.outcomes(), "1 merged");
@@ -419,7 +437,7 @@ fn edit_shown_after_gap_is_merged() {
 fn edit_not_applied_in_gap_is_resent() {
     // Nobody changed the task: the request was not applied, and a later rejection is final.
     let mut scene = sent_before_a_gap();
-    ends(&mut scene, 5, json!({ "title": "Paint", "priority": "low" }));
+    scene.finds(90, [(Kind::Task, vec![listed_task(5, "Paint", "low")])]);
     scene.attempt(1, WriteOutcome::PreconditionFailed);
     scene.hear(task(91, "Theirs", "low"));
     assert!(scene.freeze_as("again", 1, Ask).is_some());
@@ -428,7 +446,7 @@ fn edit_not_applied_in_gap_is_resent() {
     scene.send(1);
     scene.recovers(&gap());
     scene.answer(1, WriteOutcome::PreconditionFailed);
-    ends(&mut scene, 7, json!({ "title": "Theirs", "priority": "low" }));
+    scene.finds(90, [(Kind::Task, vec![listed_task(7, "Theirs", "low")])]);
     assert!(scene.freeze_as("again", 1, Ask).is_some());
 }
 
@@ -442,8 +460,7 @@ fn first_profile_update_waits_once_it_exists() {
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
     let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
     scene.saves(ReconcileQuery::Property, found, ReconcileStep::Done);
-    scene.is_at_present(90);
-    scene.finishes();
+    scene.finishes_at(90);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(1, Mine), None);
     assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Bern"]));
@@ -451,14 +468,13 @@ fn first_profile_update_waits_once_it_exists() {
 
 #[test]
 fn update_of_lost_profile_creates_profile() {
-    let mut scene = Scene::present(event(3, "created", "property", HOME, json!({ "city": "Bern" })));
+    let mut scene = Scene::present(profile(3, "Bern"));
     scene.does("UPDATE property SET city = 'Basel'");
     scene.send(1);
     scene.recovers(&restored(Some(0)));
     scene.answer(1, WriteOutcome::PreconditionFailed);
     scene.saves(ReconcileQuery::Property, ReconcileResponse::default(), ReconcileStep::Done);
-    scene.is_at_present(0);
-    scene.finishes();
+    scene.finishes_at(0);
     scene.greets(0, &[]);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze_as("again", 1, Ask).unwrap().if_match, None);
@@ -467,32 +483,27 @@ fn update_of_lost_profile_creates_profile() {
 #[test]
 fn listing_fetches_only_newer_records() {
     let mut scene = Scene::with_task();
-    let room = |n: i64| format!("0190a3b0-0000-7000-8000-{n:012}");
-    scene.hear((10..14).map(|n| event(n, "created", "room", &room(n), json!({ "name": "Room" }))).collect::<Vec<_>>());
+    let room = room_id;
+    scene.hear((10..14).map(|n| numbered(n, "Room")).collect::<Vec<_>>());
     scene.recovers(&gap());
     let listed = |n: i64, rev| ListedId { id: room(n).parse().unwrap(), rev };
     let pages = [vec![listed(12, 12), listed(10, 10)], vec![listed(13, 20), listed(11, 30)]];
     let (kind, as_of) = (Kind::Room, 40);
     for (ids, cursor) in pages.into_iter().zip([None, Some("c".to_owned())]) {
         let then = ReconcileStep::Ids { kind, cursor: Some("c".into()), as_of: Some(as_of) };
-        scene.saves(
-            ReconcileQuery::Ids { kind, cursor },
-            ReconcileResponse { ids, as_of, ..ReconcileResponse::default() },
-            then,
-        );
+        let found = ReconcileResponse { ids, as_of, ..ReconcileResponse::default() };
+        scene.saves(ReconcileQuery::Ids { kind, cursor }, found, then);
     }
     assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11), room(13)]);
     let question = ReconcileQuery::Record { kind, id: room(13) };
-    let found = ReconcileResponse {
-        records: vec![record(&room(13), 25, json!({ "name": "Newer" }))],
-        ..ReconcileResponse::default()
-    };
+    let records = vec![record(&room(13), 25, json!({ "name": "Newer" }))];
+    let found = ReconcileResponse { records, ..ReconcileResponse::default() };
     scene.saves(question, found, ReconcileStep::Records { kind, as_of });
     let rooms = "SELECT rev, name FROM rooms ORDER BY id";
     // A record that is missing now existed at the time of the list. Its delete event is still to come.
     assert_eq!(reconcile::records_to_fetch(&scene.db, kind).unwrap(), [room(11)]);
     assert_eq!(scene.rows(rooms), json!([[10, "Room"], [11, "Room"], [12, "Room"], [25, "Newer"]]));
-    scene.hear(event(41, "deleted", "room", &room(11), Value::Null));
+    scene.hear(gone(41, "room", &room(11)));
     assert!(reconcile::records_to_fetch(&scene.db, kind).unwrap().is_empty());
     assert!(reconcile::records_to_fetch(&scene.db, Kind::Task).unwrap().is_empty(), "a listing is of one collection");
     assert_eq!(reconcile::sweep(&mut scene.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap(), SweepOutcome::Done);
@@ -506,10 +517,8 @@ fn conflict_with_delete_ends_when_restore_brings_record_back() {
     scene.hear(deleted(7));
     assert_eq!(scene.row("SELECT state, reason_code FROM edits"), json!(["conflict", "deleted_there"]));
     scene.recovers(&restored(Some(6)));
-    let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
-    scene.is_listed(Kind::Task, vec![record(TASK, 5, listed)], 6);
-    scene.is_at_present(6);
-    scene.finishes();
+    scene.is_listed(Kind::Task, vec![listed_task(5, "Paint", "low")], 6);
+    scene.finishes_at(6);
     assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
     assert_eq!(scene.send(1).if_match, Some(5));
 }
@@ -517,16 +526,13 @@ fn conflict_with_delete_ends_when_restore_brings_record_back() {
 #[test]
 fn maybe_applied_edit_stays_with_person_when_restore_brings_record_back() {
     let mut scene = sent_before_a_gap();
-    scene.is_at_present(90);
     scene.sweeps(Kind::Task, &[], 90);
-    scene.finishes();
+    scene.finishes_at(90);
     assert_eq!(scene.row("SELECT state, reason_code FROM edits"), json!(["conflict", "deleted_there"]));
     // The update may have been event 6, and its reversal event 7.
     scene.recovers(&restored(Some(7)));
-    let reversed = json!({ "title": "Paint", "priority": "low", "status": "open" });
-    scene.is_listed(Kind::Task, vec![record(TASK, 7, reversed)], 7);
-    scene.is_at_present(7);
-    scene.finishes();
+    scene.is_listed(Kind::Task, vec![listed_task(7, "Paint", "low")], 7);
+    scene.finishes_at(7);
     assert_eq!(scene.row("SELECT state, reason_code FROM edits"), json!(["conflict", "maybe_applied"]));
 }
 
@@ -534,10 +540,8 @@ fn maybe_applied_edit_stays_with_person_when_restore_brings_record_back() {
 fn conflict_is_rechecked_after_reconcile() {
     let mut scene = Scene::in_conflict("UPDATE tasks SET title = 'Mine'", task(6, "Theirs", "low"));
     scene.recovers(&gap());
-    let listed = json!({ "title": "Paint", "priority": "low", "status": "open" });
-    scene.is_listed(Kind::Task, vec![record(TASK, 9, listed)], 9);
+    scene.is_listed(Kind::Task, vec![listed_task(9, "Paint", "low")], 9);
     assert_eq!(scene.states(), "conflict");
-    scene.is_at_present(9);
-    scene.finishes();
+    scene.finishes_at(9);
     assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
 }

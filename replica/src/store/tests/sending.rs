@@ -23,8 +23,7 @@ fn create_is_sent_before_references() {
     let mut scene = Scene::written(&format!(
         "INSERT INTO tasks (title, subject_type, subject_id) VALUES ('Paint', 'room', '{ROOM}')"
     ));
-    scene.does("UPDATE tasks SET notes = 'twice'");
-    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does(&format!("UPDATE tasks SET notes = 'twice'; INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("UPDATE rooms SET floor = '1'");
     assert_eq!(scene.ready_groups(), [[3, 4]], "what a record is made of comes before all that refers to it");
     scene.send([3, 4]);
@@ -118,15 +117,13 @@ fn equal_values_are_not_sent() {
 #[test]
 fn value_changed_back_is_not_sent() {
     for policy in [Ask, Mine] {
-        let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-        scene.does("UPDATE tasks SET title = 'Paint'");
+        let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET title = 'Paint'");
         scene.hear(task(6, "Theirs", "low"));
         assert_eq!(scene.freeze([1, 2], policy), None);
         assert_eq!(scene.outcomes(), "1 merged, 2 merged");
         assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Theirs", 6]));
         // Only the other change is sent.
-        scene.does("UPDATE tasks SET title = 'Mine'");
-        scene.does("UPDATE tasks SET title = 'Theirs', priority = 'high'");
+        scene.does("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET title = 'Theirs', priority = 'high'");
         scene.hear(task(7, "Theirs too", "low"));
         let request = scene.freeze([3, 4], policy).unwrap();
         assert_eq!(body(&request), json!({ "priority": "high" }));
@@ -135,8 +132,7 @@ fn value_changed_back_is_not_sent() {
 
 #[test]
 fn profile_without_values_is_not_sent() {
-    let mut scene = Scene::written("INSERT INTO property DEFAULT VALUES");
-    scene.does("UPDATE property SET city = 'Ghent'");
+    let mut scene = Scene::written("INSERT INTO property DEFAULT VALUES; UPDATE property SET city = 'Ghent'");
     scene.sends_nothing(1);
     assert_eq!(scene.outcomes(), "1 merged");
     assert_eq!(body(&scene.send(2)), json!({ "city": "Ghent" }));
@@ -146,8 +142,7 @@ fn profile_without_values_is_not_sent() {
 fn cleared_new_profile_is_not_sent() {
     let mut scene = Scene::new();
     scene.is_at_present(2);
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
-    scene.does("UPDATE property SET city = NULL");
+    scene.does("INSERT INTO property (city) VALUES ('Ghent'); UPDATE property SET city = NULL");
     assert_eq!(scene.ready_groups(), [[1, 2]]);
     scene.sends_nothing([1, 2]);
     assert_eq!(scene.outcomes(), "1 merged, 2 merged");
@@ -206,7 +201,7 @@ fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
 
 #[test]
 fn reference_cleared_by_delete_is_no_change() {
-    let shed_is_gone = || event(6, "deleted", "room", ROOM, Value::Null);
+    let shed_is_gone = || gone(6, "room", ROOM);
     let elsewhere = format!("UPDATE inventory SET room_id = '{CAR}'");
     for policy in [Ask, Mine, Theirs] {
         let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
@@ -250,7 +245,7 @@ fn subject_cleared_by_delete_is_no_change() {
         scene.does("DELETE FROM vehicles WHERE name = 'Car'");
         scene.does(then);
         scene.accept(1, 5);
-        scene.hear([event(4, "updated", "document", TASK, there), event(5, "deleted", "vehicle", ROOM, Value::Null)]);
+        scene.hear([event(4, "updated", "document", TASK, there), gone(5, "vehicle", ROOM)]);
         scene
     };
     let cleared = || json!({ "title": "Manual", "subject_type": null, "subject_id": null });
@@ -271,9 +266,7 @@ fn subject_cleared_by_delete_is_no_change() {
 fn rejected_create_shows_normalized_values() {
     let mut scene =
         Scene::written(&format!("INSERT INTO vehicles (id, name, purchase_price) VALUES ('{TASK}', 'Mine', '7.5')"));
-    scene.send(1);
-    let problem = json!({ "type": "already_exists" });
-    scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
+    scene.attempt(1, exists());
     let theirs = json!({ "name": "Theirs", "purchase_price": "7.50" });
     scene.hear(event(6, "created", "vehicle", TASK, theirs));
     assert_eq!(scene.column("SELECT field FROM conflicts"), json!(["name"]), "the price is the same");
@@ -286,7 +279,7 @@ fn conflict_shows_normalized_values() {
     let mut scene =
         Scene::with(event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" })));
     scene.does("UPDATE vehicles SET purchase_price = '7.5'");
-    scene.hear(event(6, "deleted", "vehicle", TASK, Value::Null));
+    scene.hear(gone(6, "vehicle", TASK));
     assert_eq!(scene.row(price), json!(["7.00", "7.50"]));
 }
 
@@ -301,8 +294,7 @@ fn deleted_record_shows_null_theirs() {
 #[test]
 fn unsent_edits_of_record_are_coalesced() {
     let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
-    scene.does("UPDATE tasks SET title = 'Paint all', notes = 'Twice'");
-    scene.does("UPDATE tasks SET notes = NULL");
+    scene.does("UPDATE tasks SET title = 'Paint all', notes = 'Twice'; UPDATE tasks SET notes = NULL");
     assert_eq!(scene.ready_groups(), [[1, 2, 3]]);
     let request = scene.send([1, 2, 3]);
     assert_eq!(request.verb, "POST");
@@ -318,8 +310,7 @@ fn unsent_edits_of_record_are_coalesced() {
 #[test]
 fn created_and_deleted_record_is_not_sent() {
     let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
-    scene.does("UPDATE tasks SET title = 'Paint all'");
-    scene.does("DELETE FROM tasks");
+    scene.does("UPDATE tasks SET title = 'Paint all'; DELETE FROM tasks");
     scene.sends_nothing([1, 2, 3]);
     assert_eq!(scene.outcomes(), "1 superseded, 2 superseded, 3 merged");
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(part_of) FROM _outbox)"), "0");
@@ -327,8 +318,7 @@ fn created_and_deleted_record_is_not_sent() {
 
 #[test]
 fn update_and_delete_coalesce_to_delete() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.does("DELETE FROM tasks");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; DELETE FROM tasks");
     assert_eq!(scene.ready_groups(), [[1, 2]]);
     let request = scene.send([1, 2]);
     assert_eq!((request.verb.as_str(), request.if_match), ("DELETE", Some(5)));
@@ -430,10 +420,7 @@ fn adapted_edit_shows_in_row() {
     scene.hear(event(3, "created", "document", TASK, manual("Manual", json!(ROOM))));
     scene.does("UPDATE documents SET title = 'X'");
     scene.does(&format!("UPDATE documents SET title = 'Manual', subject_id = '{HOME}'"));
-    scene.hear([
-        event(4, "updated", "document", TASK, manual("Theirs", Value::Null)),
-        event(5, "deleted", "vehicle", ROOM, Value::Null),
-    ]);
+    scene.hear([event(4, "updated", "document", TASK, manual("Theirs", Value::Null)), gone(5, "vehicle", ROOM)]);
     // The title is unchanged and is not sent; the kind of the subject must be sent.
     let request = scene.send([1, 2]);
     assert_eq!(body(&request), json!({ "subject_id": HOME, "subject_type": "vehicle" }));
@@ -444,7 +431,7 @@ fn adapted_edit_shows_in_row() {
 fn unknown_record_waits_for_feed() {
     let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     assert_eq!(scene.plan(), [0; 0], "a first read has shown nothing yet");
-    scene.catch_up(event(2, "created", "property", HOME, json!({ "city": "Liege" })));
+    scene.catch_up(profile(2, "Liege"));
     assert_eq!(scene.plan(), [1]);
     scene.sends_nothing(1);
     assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "city changed on the server too"]));
@@ -461,8 +448,7 @@ fn distant_edits_are_coalesced() {
          INSERT INTO tasks (title) SELECT 'Task ' || i FROM n",
     );
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
-    scene.does("DELETE FROM tasks");
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}'); DELETE FROM tasks"));
     scene.does("DELETE FROM rooms");
     let mut ready = |limit| plan::plan(&mut scene.db, limit, &[]).unwrap().ready;
     let groups = |ready: Vec<crate::model::ReadyEdits>| ready.into_iter().map(|it| it.edits).collect::<Vec<_>>();

@@ -23,8 +23,7 @@ fn edit_at_unknown_rev_keeps_base_image() {
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
 
     // A record that the server never had has no revision either.
-    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.does("UPDATE rooms SET name = 'Hut'");
+    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed'); UPDATE rooms SET name = 'Hut'"));
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM _base WHERE kind = 'room'"), "02");
     scene.discard(2).unwrap();
     assert_eq!(scene.one("SELECT count(*) || (SELECT count(*) FROM edits) FROM rooms"), "00");
@@ -32,13 +31,12 @@ fn edit_at_unknown_rev_keeps_base_image() {
 
 #[test]
 fn profile_unset_by_restore_goes_with_its_last_edit() {
-    let mut scene = Scene::present(event(3, "created", "property", HOME, json!({ "city": "Bern" })));
+    let mut scene = Scene::present(profile(3, "Bern"));
     scene.does("UPDATE property SET city = 'Basel'");
     scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: Some(0) });
     let unset = ReconcileResponse::default();
     scene.saves(ReconcileQuery::Property, unset, ReconcileStep::Done);
-    scene.is_at_present(0);
-    scene.finishes();
+    scene.finishes_at(0);
     scene.discard(1).unwrap();
     assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
 }

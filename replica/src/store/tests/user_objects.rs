@@ -22,8 +22,7 @@ fn replace_is_refused_despite_user_trigger() {
         if renewed {
             outside::restore(&mut scene.db).unwrap();
         }
-        scene.does("INSERT INTO tasks (title) VALUES ('Paint')");
-        scene.does("INSERT INTO tasks (title) VALUES ('Sand')");
+        scene.does("INSERT INTO tasks (title) VALUES ('Paint'); INSERT INTO tasks (title) VALUES ('Sand')");
         let refused = scene.sql("INSERT OR REPLACE INTO tasks (id, title) SELECT id, 'Again' FROM tasks LIMIT 1");
         // The conflict clause of a statement also applies inside its triggers.
         assert!(refused.unwrap_err().starts_with("REPLACE is not supported on"));

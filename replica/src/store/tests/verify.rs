@@ -22,8 +22,7 @@ fn deleted_record_in_conflict_is_equal() {
 #[test]
 fn extra_record_is_reported() {
     let mut scene = Scene::with([task(5, "Paint", "low"), room(6, "Shed")]);
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.does("INSERT INTO documents (title) VALUES ('Not there yet')");
+    scene.does("UPDATE tasks SET title = 'Mine'; INSERT INTO documents (title) VALUES ('Not there yet')");
     let found = scene.compared_with_nothing(6).differences;
     let extra: Vec<&str> = found.iter().filter(|one| one.how == How::Extra).map(|one| one.title.as_str()).collect();
     assert_eq!((found.len(), extra), (2, vec!["Mine", "Shed"]));

@@ -41,7 +41,7 @@ fn undo_create_and_delete() {
 
     scene.hear(event(8, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })));
     scene.does("DELETE FROM rooms");
-    scene.confirm(4, event(9, "deleted", "room", ROOM, Value::Null));
+    scene.confirm(4, gone(9, "room", ROOM));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
     assert_eq!(scene.row("SELECT name, floor FROM rooms"), json!(["Shed", "1"]));
@@ -62,9 +62,7 @@ fn undo_of_discarded_create_works_once() {
 
     // The change that became another record is there already.
     let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-    scene.send(1);
-    let problem = json!({ "type": "already_exists" });
-    scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
+    scene.attempt(1, exists());
     scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(scene.undo(Some(1)).unwrap_err().contains("made again already, by edit 2"));
     scene.undo(None).unwrap();

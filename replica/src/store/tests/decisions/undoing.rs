@@ -51,16 +51,14 @@ fn undo_of_done_task_names_next_task() {
 
 /// Two changes of a task, made before the first was sent, in one request.
 fn on_the_way_as_one() -> Scene {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
-    scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'; UPDATE tasks SET title = 'Two', priority = 'high'");
     scene.send([1, 2]);
     scene
 }
 
 #[test]
 fn undo_of_key_refused_delete_leaves_nothing() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.does("DELETE FROM tasks");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; DELETE FROM tasks");
     scene.attempt([1, 2], WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     assert_eq!(
         scene.rows("SELECT id, method, state FROM edits"),
@@ -234,9 +232,7 @@ fn undo_steps_through_coalesced_edits() {
         task(5, "Paint", "low"),
         event(6, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
     ]);
-    scene.does("UPDATE tasks SET title = 'One'");
-    scene.does("UPDATE rooms SET floor = '2'");
-    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.does("UPDATE tasks SET title = 'One'; UPDATE rooms SET floor = '2'; UPDATE tasks SET priority = 'high'");
     scene.reject([1, 3]);
     scene.undo(None).unwrap();
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
@@ -305,13 +301,12 @@ fn undo_leaves_out_dead_references() {
     scene.confirm(1, item(4, "Lamp", HOME));
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.confirm(2, item(5, "Old lamp", ROOM));
-    scene.hear(event(6, "deleted", "room", HOME, Value::Null));
+    scene.hear(gone(6, "room", HOME));
     let sentence = scene.undo(Some(2)).unwrap().sentence;
     assert_eq!(sentence, "“Old lamp”: name as before; left, because what it named is gone: room_id");
     assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Lamp", ROOM]));
     scene.undo(Some(3)).unwrap();
-    scene.does("DELETE FROM rooms");
-    scene.does("UPDATE inventory SET room_id = NULL");
+    scene.does("DELETE FROM rooms; UPDATE inventory SET room_id = NULL");
     let lost: i64 = scene.one("SELECT max(id) FROM edits").parse().unwrap();
     scene.confirm(lost, event(8, "updated", "inventory", TASK, json!({ "name": "Old lamp", "quantity": 1 })));
     assert_eq!(
@@ -323,14 +318,14 @@ fn undo_leaves_out_dead_references() {
     let mut scene = Scene::with([room(1, "Shed"), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
-    scene.hear(event(3, "deleted", "room", ROOM, Value::Null));
+    scene.hear(gone(3, "room", ROOM));
     let sentence = scene.undo(Some(1)).unwrap().sentence;
     assert_eq!(sentence, "“Lamp”: name as it was written; left, because what it named is gone: room_id");
 
     let mut scene = Scene::with([room(1, "Shed"), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
-    scene.hear(event(3, "deleted", "room", ROOM, Value::Null));
+    scene.hear(gone(3, "room", ROOM));
     assert_eq!(scene.undo(Some(1)).unwrap_err(), "“Lamp”: what room_id named is gone, so it stays as it is");
 
     // A subject is one value in two fields.
@@ -342,7 +337,7 @@ fn undo_leaves_out_dead_references() {
         Scene::with([event(1, "created", "vehicle", TASK, json!({ "name": "Car" })), manual(2, "vehicle", Some(TASK))]);
     scene.does("UPDATE documents SET subject_type = 'home', subject_id = NULL");
     scene.confirm(1, manual(3, "home", None));
-    scene.hear(event(4, "deleted", "vehicle", TASK, Value::Null));
+    scene.hear(gone(4, "vehicle", TASK));
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("what subject_id named is gone"), "{refused}");
 }
@@ -371,7 +366,7 @@ fn undo_first_profile_update() {
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
     scene.undo(Some(1)).unwrap();
-    scene.confirm(2, event(3, "created", "property", HOME, json!({ "city": "Ghent" })));
+    scene.confirm(2, profile(3, "Ghent"));
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(city) FROM property"), "0");
 }
@@ -380,8 +375,7 @@ fn undo_first_profile_update() {
 fn discard_updates_base_of_later_part() {
     let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Lost'");
     scene.accept(1, 9);
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.does("UPDATE tasks SET priority = 'high'");
+    scene.does("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
     scene.attempt([2, 3], WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     // The feed passes the position without the first edit: the server was restored to before it.
     scene.hear(room(10, "Shed"));
@@ -396,8 +390,7 @@ const PARTS: &str = "SELECT id, outcome, patch FROM edit_history ORDER BY id";
 
 #[test]
 fn history_of_parts_has_their_outcomes() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.does("UPDATE tasks SET priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
     scene.hear(task(6, "Theirs", "low"));
     scene.sends_nothing([1, 2]);
     scene.resolve(1, &Resolution::theirs()).unwrap();
@@ -412,8 +405,7 @@ fn history_of_parts_has_their_outcomes() {
     );
 
     // The same when the policy decides.
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.does("UPDATE tasks SET priority = 'high'");
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
     scene.hear(task(6, "Theirs", "low"));
     assert!(scene.freeze([1, 2], Theirs).is_some());
     scene.answer(1, accepted(7));

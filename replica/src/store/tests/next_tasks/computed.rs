@@ -30,8 +30,7 @@ fn computed_columns_follow_every_statement() {
     let anchors =
         "SELECT patch ->> 'recurrence_anchor' FROM edits WHERE patch ->> 'recurrence_anchor' <> '' ORDER BY id";
     assert_eq!(scene.column(anchors), json!(["2026-01-31", "2026-03-01", "2026-03-05"]));
-    scene.does("UPDATE tasks SET status = 'open'");
-    scene.does("UPDATE tasks SET status = 'done'");
+    scene.does("UPDATE tasks SET status = 'open'; UPDATE tasks SET status = 'done'");
     assert_eq!(scene.one("SELECT completed_at = updated_at OR completed_at > '2026-06-01' FROM tasks"), "1", "now");
 }
 

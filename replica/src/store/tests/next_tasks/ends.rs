@@ -111,12 +111,12 @@ fn edited_next_that_server_does_not_make_is_created() {
 #[test]
 fn next_that_server_deleted_ends() {
     let mut scene = Scene::completed();
-    scene.hear(event(6, "deleted", "task", &next(), Value::Null));
+    scene.hear(gone(6, "task", &next()));
     assert_eq!((scene.next_task(), scene.states().as_str()), (Value::Null, "waiting"));
     // An edit of the next task waits for a person, as that of any deleted record.
     let mut scene = Scene::completed();
     scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
-    scene.hear(event(6, "deleted", "task", &next(), Value::Null));
+    scene.hear(gone(6, "task", &next()));
     assert_eq!(scene.row("SELECT state, reason_code FROM edits WHERE id = 3"), json!(["conflict", "deleted_there"]));
     assert_eq!(scene.next_task()[0], "Mine", "the row stays");
 }

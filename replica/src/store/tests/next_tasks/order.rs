@@ -62,8 +62,7 @@ fn zone_holds_only_completions_of_series() {
     assert_eq!(scene.ready_groups(), [[1], [2]], "another change of the profile holds nothing");
     let mut scene = self::scene();
     scene.sets_zone();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.does("INSERT INTO tasks (title, status) VALUES ('Once', 'done')");
+    scene.does("UPDATE tasks SET title = 'Mine'; INSERT INTO tasks (title, status) VALUES ('Once', 'done')");
     assert_eq!(scene.ready_groups(), [[1], [2], [3]]);
     // A key that may not write the profile may still send completions.
     scene.complete(TASK);

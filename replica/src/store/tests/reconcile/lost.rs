@@ -11,23 +11,12 @@ mod second_reconcile;
 /// document of somebody else.
 fn lost_history() -> Scene {
     let mut scene = Scene::with([room(4, "Shed"), task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does(&format!("UPDATE tasks SET priority = 'high'; INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.does("UPDATE rooms SET floor = '2'");
-    for (edit, rev) in [(1, 6), (2, 7), (3, 9)] {
-        scene.accept(edit, rev);
-    }
-    scene.hear([task(6, "Paint", "high"), car(7), event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
+    scene.accept_each(&[(1, 6), (2, 7), (3, 9)]);
+    scene.hear([task(6, "Paint", "high"), car(7), paper(8, "Theirs")]);
     assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM edits) FROM edit_history"), json!([2, 1]));
     scene
-}
-
-/// Walks the ids of the server at `as_of`: a task and a room at these revisions, and no other record.
-fn sweep_task_and_room(scene: &mut Scene, task_rev: i64, room_rev: i64, as_of: i64) {
-    scene.sweeps(Kind::Document, &[], as_of);
-    scene.sweeps(Kind::Task, &[(TASK, task_rev)], as_of);
-    scene.sweeps(Kind::Room, &[(ROOM, room_rev)], as_of);
-    scene.sweeps(Kind::Vehicle, &[], as_of);
 }
 
 /// A task whose update the server has accepted at 6. The replica is at 5.
@@ -45,12 +34,17 @@ fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene
     if let Some(head) = present {
         scene.is_at_present(head);
     }
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.does("UPDATE tasks SET priority = 'high'");
-    for (edit, rev) in [(1, 8), (2, 9)] {
-        scene.accept(edit, rev);
-    }
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car'); UPDATE tasks SET priority = 'high'"));
+    scene.accept_each(&[(1, 8), (2, 9)]);
     scene
+}
+
+/// Ends a reconcile whose lists show a document at 8, the task at 10 and no car.
+fn sweeps_theirs(scene: &mut Scene) {
+    for (kind, ids) in [(Kind::Document, &[(HOME, 8)][..]), (Kind::Task, &[(TASK, 10)]), (Kind::Vehicle, &[])] {
+        assert_eq!(scene.sweeps(kind, ids, 10), SweepOutcome::Done);
+    }
+    scene.finishes();
 }
 
 #[test]
@@ -61,14 +55,9 @@ fn lost_edits_of_field_are_sent_in_order() {
         scene.confirm(edit, task(rev, title, "low"));
     }
     scene.recovers(&restored(Some(5)));
-    scene.is_listed(Kind::Task, vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], 5);
-    scene.sweeps(Kind::Task, &[(TASK, 5)], 5);
-    scene.finishes();
-    let refused = scene.retry(2).unwrap_err().to_string();
-    assert_eq!(refused, "“Two”: edit 1 comes before this one; retry or discard that first");
-    for edit in [1, 2] {
-        scene.retry(edit).unwrap();
-    }
+    scene.finds(5, [(Kind::Task, vec![listed_task(5, "Paint", "low")])]);
+    assert_eq!(scene.retry(2).unwrap_err(), "“Two”: edit 1 comes before this one; retry or discard that first");
+    scene.retry_each(&[1, 2]);
     assert_eq!(scene.states(), "waiting waiting");
 }
 
@@ -84,64 +73,50 @@ fn lost_edits_are_offered() {
         "whether what the feed has not confirmed is lost shows at the end"
     );
     assert_eq!(scene.one("SELECT count(*) FROM edit_history"), "0");
-    scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
-    for (kind, ids) in [(Kind::Document, vec![]), (Kind::Room, vec![(ROOM, 6)]), (Kind::Vehicle, vec![])] {
-        scene.sweeps(kind, &ids, 6);
-    }
-    let fetched = ReconcileResponse {
-        records: vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))],
-        ..ReconcileResponse::default()
-    };
+    let fetched = ReconcileResponse { records: vec![listed_task(5, "Paint", "low")], ..ReconcileResponse::default() };
     let question = ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() };
     scene.saves(question, fetched, ReconcileStep::Done);
-    scene.is_at_present(6);
-    scene.finishes();
+    scene.finds(6, [(Kind::Document, vec![]), (Kind::Room, vec![listed_room(6, "Barn")]), (Kind::Vehicle, vec![])]);
     assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 5]));
     assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Barn", "2", 6]));
     assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
     assert_eq!(scene.one("SELECT count(*) FROM documents"), "0");
     assert_eq!(scene.row("SELECT needs_you, position FROM sync_status"), json!([3, 6]));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NOT NULL"), "0", "sent again it is new");
-    for edit in 1..=3 {
-        scene.retry(edit).unwrap();
-    }
+    scene.retry_each(&[1, 2, 3]);
     assert_eq!(scene.column("SELECT DISTINCT state FROM edits"), json!(["waiting"]));
 }
 
 /// Ends a reconcile whose lists show this task, this room and nothing else.
 fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
-    let revs = [&task, &room].map(|it| it["rev"].as_i64().unwrap());
-    scene.is_listed(Kind::Task, vec![task], as_of);
-    scene.is_listed(Kind::Room, vec![room], as_of);
-    let here = [(Kind::Task, vec![(TASK, revs[0])]), (Kind::Room, vec![(ROOM, revs[1])])];
-    for (kind, ids) in [(Kind::Document, vec![]), (Kind::Vehicle, vec![])].into_iter().chain(here) {
-        scene.sweeps(kind, &ids, as_of);
-    }
-    scene.is_at_present(as_of);
-    scene.finishes();
+    let none = [(Kind::Document, vec![]), (Kind::Vehicle, vec![])];
+    scene.finds(as_of, none.into_iter().chain([(Kind::Task, vec![task]), (Kind::Room, vec![room])]));
+}
+
+/// The room as the server lists it, with the floor that was written here.
+fn shed_on_floor_2() -> Fields {
+    record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }))
 }
 
 #[test]
 fn second_restore_rechecks_found_edits() {
     let mut scene = lost_history();
-    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     let reconcile = scene.recovers(&restored(None));
     assert_eq!((reconcile.scope.since(), scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
-    ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
+    ends_with(&mut scene, listed_task(6, "Paint", "high"), shed_on_floor_2(), 9);
     assert_eq!(scene.edit_states(), "2 conflict", "the others are there");
     scene.recovers(&restored(Some(5)));
-    ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 9);
+    ends_with(&mut scene, listed_task(5, "Paint", "low"), shed_on_floor_2(), 9);
     assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
 }
 
 #[test]
 fn unknown_fork_ignores_overwritten_edits() {
     let mut scene = lost_history();
-    scene.catch_up([task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
+    scene.catch_up([task(9, "Paint", "low"), gone(10, "vehicle", CAR)]);
     scene.recovers(&restored(None));
     // The copy had everything but the room's floor.
-    let room = record(ROOM, 4, json!({ "name": "Shed" }));
-    ends_with(&mut scene, record(TASK, 9, json!({ "title": "Paint", "priority": "low" })), room, 10);
+    ends_with(&mut scene, listed_task(9, "Paint", "low"), listed_room(4, "Shed"), 10);
     assert_eq!(scene.edit_states(), "3 conflict");
     assert_eq!(scene.row("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks"), json!(["low", 0]));
     assert_eq!(scene.column("SELECT outcome FROM edit_history"), json!(["confirmed", "confirmed"]));
@@ -153,8 +128,7 @@ fn unknown_fork_stays_unknown() {
     scene.recovers(&restored(None));
     // The server is restored again before the first reconcile has found what is lost.
     scene.recovers(&restored(Some(100)));
-    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-    ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
+    ends_with(&mut scene, listed_task(5, "Paint", "low"), shed_on_floor_2(), 102);
     assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
 }
 
@@ -173,8 +147,7 @@ fn unanswered_before(cause: &ReconcileCause) -> Scene {
 fn request_with_lost_revision_is_dropped() {
     let mut scene = unanswered_before(&restored(Some(5)));
     // Position 6 is now a change by somebody else.
-    let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
-    ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
+    ends_with(&mut scene, listed_task(6, "Paint", "urgent"), listed_room(4, "Shed"), 6);
     assert_eq!(scene.plan(), [1, 2]);
     assert_eq!(scene.freeze_as("again", 1, Ask), None);
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 1"), "conflict");
@@ -182,8 +155,7 @@ fn request_with_lost_revision_is_dropped() {
     assert_eq!((room.key.as_str(), room.if_match), ("key-2", Some(4)), "what both histories share, it may insist on");
     // When nobody changed the same field, the edit is sent in a new request.
     let mut scene = unanswered_before(&restored(Some(5)));
-    let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
-    ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
+    ends_with(&mut scene, listed_task(6, "Theirs", "low"), listed_room(4, "Shed"), 6);
     let request = scene.freeze_as("again", 1, Ask).unwrap();
     assert_eq!((request.key.as_str(), request.if_match), ("again", Some(6)));
 }
@@ -193,13 +165,9 @@ fn unknown_fork_holds_requests_with_if_match() {
     let mut scene = unanswered_before(&restored(None));
     scene.greets(6, &[]);
     assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
-    let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
-    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-    ends_with(&mut scene, theirs, room, 6);
+    ends_with(&mut scene, listed_task(6, "Theirs", "low"), shed_on_floor_2(), 6);
     assert_eq!(scene.plan(), [1, 2]);
-    for edit in [1, 2] {
-        assert_eq!(scene.freeze_as("again", edit, Mine), None);
-    }
+    assert_eq!([1, 2].map(|edit| scene.freeze_as("again", edit, Mine)), [None, None]);
     // The update of the task may have been applied before the fork and reversed since.
     assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
     assert_eq!(scene.outcomes(), "2 merged");
@@ -213,9 +181,7 @@ fn bulk_with_lost_revision_is_dropped_whole() {
     scene.does("UPDATE tasks SET priority = 'high'");
     let call = scene.freeze_groups_as("call", &[vec![1], vec![2]], Ask).unwrap();
     assert!(call.bulk);
-    for edit in [1, 2] {
-        scene.answer(edit, no_answer());
-    }
+    [1, 2].into_iter().for_each(|edit| scene.answer(edit, no_answer()));
     scene.recovers(&restored(Some(5)));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     assert_eq!(scene.one("SELECT count(if_match) FROM _outbox"), "0");
@@ -250,8 +216,7 @@ fn taken_and_gone(backfilled: bool) -> Scene {
 #[test]
 fn edit_overwritten_in_gap_is_offered() {
     let mut scene = taken_and_gone(true);
-    scene.recovers(&gap());
-    scene.is_at_present(90);
+    scene.recovers_at(&gap(), 90);
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 90), SweepOutcome::Done);
     scene.finishes();
     assert_eq!(scene.plan(), [0; 0]);
@@ -265,15 +230,8 @@ fn edit_overwritten_in_gap_is_offered() {
 fn edit_acked_before_tail_is_compared_by_lists() {
     let mut scene = accepted_in_a_recovery(&gap(), None);
     // The server was restored to 7, unnoticed, before it sent an event after the cursor to resume from.
-    scene.hear([
-        event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
-        with_key(task(9, "Paint", "high"), "key-2"),
-        task(10, "Paint", "urgent"),
-    ]);
-    for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])] {
-        assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
-    }
-    scene.finishes();
+    scene.hear([paper(8, "Theirs"), with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "urgent")]);
+    sweeps_theirs(&mut scene);
     assert_eq!(scene.edits(), "2 confirmed; conflict");
     assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
 }
@@ -283,12 +241,8 @@ fn edit_acked_in_gap_is_compared_by_lists() {
     for (shown, edits) in [("high", "1 confirmed; "), ("low", "; conflict")] {
         let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
         scene.accept(1, 8);
-        scene.recovers(&gap());
-        scene.is_at_present(90);
-        let task = record(TASK, 70, json!({ "title": "Paint it", "priority": shown }));
-        scene.is_listed(Kind::Task, vec![task], 90);
-        assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 70)], 90), SweepOutcome::Done);
-        scene.finishes();
+        scene.recovers_at(&gap(), 90);
+        scene.finds(90, [(Kind::Task, vec![listed_task(70, "Paint it", shown)])]);
         assert_eq!(scene.edits(), edits, "{shown}");
     }
 }
@@ -297,7 +251,7 @@ fn edit_acked_in_gap_is_compared_by_lists() {
 fn deleted_record_keeps_values_for_edits() {
     // A backfill leaves out records that came and went in between (contract 9.2).
     let mut scene = taken_and_gone(false);
-    scene.hear(event(9, "deleted", "vehicle", CAR, Value::Null));
+    scene.hear(gone(9, "vehicle", CAR));
     assert_eq!(scene.edit_states(), "2 conflict");
     assert_eq!(scene.row("SELECT name, color FROM vehicles"), json!(["Car", "red"]));
 }
@@ -312,18 +266,20 @@ fn edit_acked_by_new_history_is_not_lost() {
     scene.recovers(&restored(Some(5)));
     scene.does("UPDATE rooms SET notes = 'later'");
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
-    let listed = json!({ "name": "Shed", "paint_color": "red" });
-    scene.is_listed(Kind::Room, vec![record(ROOM, 7, listed)], 8);
-    sweep_task_and_room(&mut scene, 5, 7, 8);
-    scene.is_at_present(8);
-    scene.finishes();
+    scene.is_listed(Kind::Room, vec![record(ROOM, 7, json!({ "name": "Shed", "paint_color": "red" }))], 8);
+    for (kind, ids) in
+        [(Kind::Document, None), (Kind::Task, Some((TASK, 5))), (Kind::Room, Some((ROOM, 7))), (Kind::Vehicle, None)]
+    {
+        scene.sweeps(kind, ids.as_slice(), 8);
+    }
+    scene.finishes_at(8);
     assert_eq!(scene.outcomes(), "4 confirmed");
     assert_eq!(scene.edit_states(), "1 conflict, 2 conflict, 3 conflict, 5 waiting");
 }
 
 #[test]
 fn edit_in_tail_is_not_lost() {
-    for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7))] {
+    for (cause, present) in [(asked(), None), (gap(), Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         scene.hear(with_key(car(8), "key-1"));
         scene.hear([with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
@@ -337,10 +293,10 @@ fn edit_in_tail_is_not_lost() {
 fn skipped_edit_is_compared_by_lists() {
     // After a gap, the feed resumes at 90 and shows neither record.
     let mut scene = accepted_in_a_recovery(&gap(), None);
-    reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
-    scene.catch_up(event(91, "created", "document", HOME, json!({ "title": "Deed" })));
+    reconcile::begin(&mut scene.db, &asked()).unwrap();
+    scene.catch_up(paper(91, "Deed"));
     assert_eq!(scene.states(), "sent sent");
-    scene.is_listed(Kind::Task, vec![record(TASK, 9, json!({ "title": "Paint", "priority": "high" }))], 91);
+    scene.is_listed(Kind::Task, vec![listed_task(9, "Paint", "high")], 91);
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
     scene.finishes();
     assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
@@ -349,13 +305,12 @@ fn skipped_edit_is_compared_by_lists() {
 #[test]
 fn delete_of_missing_record_is_confirmed() {
     let mut scene = Scene::with_task_at_present();
-    scene.recovers(&gap());
-    scene.is_at_present(90);
+    scene.recovers_at(&gap(), 90);
     scene.does("DELETE FROM tasks");
     scene.send(1);
     // Somebody deleted the record in the gap, and the edit's own event never comes.
     scene.answer(1, accepted(91));
-    scene.hear(event(92, "created", "document", HOME, json!({ "title": "Deed" })));
+    scene.hear(paper(92, "Deed"));
     assert_eq!(scene.states(), "sent");
     assert_eq!(scene.sweeps(Kind::Task, &[], 92), SweepOutcome::Done);
     scene.finishes();
@@ -365,10 +320,10 @@ fn delete_of_missing_record_is_confirmed() {
 #[test]
 fn delete_lost_in_reconcile_is_offered() {
     let mut scene = Scene::with_task_at_present();
-    scene.recovers(&ReconcileCause::Asked { accepted: false });
+    scene.recovers(&asked());
     scene.does("DELETE FROM tasks");
     scene.accept(1, 6);
-    scene.hear(event(7, "created", "document", HOME, json!({ "title": "Theirs" })));
+    scene.hear(paper(7, "Theirs"));
     assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
     scene.finishes();
     scene.is_at_present(7);
@@ -402,12 +357,11 @@ fn lost_edit_of_deleted_record_is_offered() {
     let mut scene = lost_history();
     scene.recovers(&restored(Some(3)));
     for (kind, ids) in
-        [(Kind::Document, vec![]), (Kind::Task, vec![(TASK, 5)]), (Kind::Room, vec![]), (Kind::Vehicle, vec![])]
+        [(Kind::Document, None), (Kind::Task, Some((TASK, 5))), (Kind::Room, None), (Kind::Vehicle, None)]
     {
-        scene.sweeps(kind, &ids, 6);
+        scene.sweeps(kind, ids.as_slice(), 6);
     }
-    scene.is_at_present(6);
-    scene.finishes();
+    scene.finishes_at(6);
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
     assert_eq!(scene.row("SELECT name, floor FROM rooms"), json!(["Shed", "2"]));
 }
@@ -420,21 +374,16 @@ fn lost_update_can_recreate_lost_record() {
         scene.hear(event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" })));
         scene.does("UPDATE vehicles SET color = 'red'");
         scene.accept(1, 7);
-        let red = json!({ "name": "Car", "make": "Volvo", "color": "red" });
-        scene.hear(event(7, "updated", "vehicle", CAR, red));
+        scene.hear(event(7, "updated", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo", "color": "red" })));
         assert_eq!(scene.outcomes(), "1 confirmed");
         scene.recovers(&restored(fork));
         assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
-        scene.is_at_present(20);
-        scene.finishes();
+        scene.finishes_at(20);
         assert_eq!(scene.row("SELECT state, method FROM edits"), json!(["conflict", "update"]), "{fork:?}");
         assert_eq!(scene.row("SELECT name, make, color FROM vehicles"), json!(["Car", "Volvo", "red"]), "{fork:?}");
         assert!(scene.one("SELECT reason FROM edits").contains("older copy"));
         // The present history has not used the id, so the record keeps it.
-        match is_retried {
-            true => drop(scene.retry(1).unwrap()),
-            false => drop(resolve::resolve(&mut scene.db, Origin::Cli, 1, &Resolution::mine(), at(0)).unwrap()),
-        }
+        if is_retried { scene.retry(1) } else { scene.resolve(1, &Resolution::mine()) }.unwrap();
         let sent = "SELECT method, record_id, patch ->> 'name', patch ->> 'color' FROM edits WHERE state = 'waiting'";
         assert_eq!(scene.row(sent), json!(["create", CAR, "Car", "red"]), "{fork:?}");
         assert_eq!(scene.plan(), [1], "{fork:?}");

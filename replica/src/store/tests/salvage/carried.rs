@@ -30,8 +30,7 @@ fn ids_of_coalesced_edits_are_not_reused() {
     for broken in ["rooms", "sqlite_sequence"] {
         let mut scene = Scene::new();
         let db = scene.db_path();
-        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-        scene.does("UPDATE rooms SET floor = '1'");
+        scene.does("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '1'");
         scene.does("UPDATE rooms SET floor = '2'");
         let id = scene.one("SELECT id FROM rooms");
         let key = scene.send([1, 2, 3]).key;
@@ -67,8 +66,7 @@ fn ids_of_lost_edits_are_not_reused() {
 fn rows_of_lost_edits_are_deleted() {
     let mut scene = Scene::new();
     let db = scene.db_path();
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    scene.does("UPDATE rooms SET floor = '1'");
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '1'");
     scene.send([1, 2]);
     let wreck = Wreck { scene, db }.checkpointed();
     wreck.break_page_of("edits");
@@ -173,10 +171,8 @@ fn user_objects_are_carried_over() {
 fn user_objects_survive_damaged_table_list() {
     let own = || {
         let wreck = Wreck::new();
-        wreck.scene.does("CREATE TABLE mine (a TEXT)");
-        wreck.scene.does("INSERT INTO mine VALUES ('one'), ('two')");
-        wreck.scene.does("CREATE VIEW best AS SELECT a FROM mine");
-        wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
+        wreck.scene.does("CREATE TABLE mine (a TEXT); INSERT INTO mine VALUES ('one'), ('two')");
+        wreck.scene.does("CREATE VIEW best AS SELECT a FROM mine; ALTER TABLE rooms ADD COLUMN stars INTEGER");
         wreck.checkpointed()
     };
     // A damaged text of the replica's own.
@@ -208,8 +204,7 @@ fn user_columns_continue_without_values() {
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER NOT NULL DEFAULT 1");
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN \"my, own\" TEXT COLLATE NOCASE");
     wreck.scene.does("ALTER TABLE tasks ADD COLUMN unused TEXT");
-    wreck.scene.does("ALTER TABLE tasks ADD COLUMN twice TEXT AS (title || title)");
-    wreck.scene.does("UPDATE rooms SET stars = 5");
+    wreck.scene.does("ALTER TABLE tasks ADD COLUMN twice TEXT AS (title || title); UPDATE rooms SET stars = 5");
     wreck.scene.does("CREATE INDEX by_stars ON rooms (stars)");
     wreck.scene.does("CREATE VIEW best AS SELECT name, \"my, own\" FROM rooms WHERE stars = 1");
     let wreck = wreck.checkpointed();
@@ -243,10 +238,8 @@ fn user_columns_of_damaged_table_continue() {
 #[test]
 fn broken_user_view_is_named() {
     let wreck = Wreck::new();
-    wreck.scene.does("CREATE TABLE mine (a TEXT)");
-    wreck.scene.does("CREATE VIEW rests_on_it AS SELECT a FROM broken");
-    wreck.scene.does("CREATE VIEW broken AS SELECT a FROM mine");
-    wreck.scene.does("CREATE VIEW whole AS SELECT name FROM rooms");
+    wreck.scene.does("CREATE TABLE mine (a TEXT); CREATE VIEW rests_on_it AS SELECT a FROM broken");
+    wreck.scene.does("CREATE VIEW broken AS SELECT a FROM mine; CREATE VIEW whole AS SELECT name FROM rooms");
     wreck.scene.does("DROP TABLE mine");
     let wreck = wreck.checkpointed();
     wreck.break_page_of("sync_log");
@@ -260,8 +253,7 @@ fn broken_user_view_is_named() {
 #[test]
 fn unreadable_user_table_stops_nothing() {
     let wreck = Wreck::new();
-    wreck.scene.does("CREATE TABLE mine (x)");
-    wreck.scene.does("INSERT INTO mine VALUES (1)");
+    wreck.scene.does("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)");
     let wreck = wreck.checkpointed();
     wreck.break_page_with("CREATE VIEW sync_status");
     let report = wreck.rebuilt();

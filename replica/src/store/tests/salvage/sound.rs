@@ -210,11 +210,9 @@ fn dropped_table_is_damage() {
 fn user_column_is_no_damage() {
     let wreck = Wreck::new();
     for name in ["kind", "method", "patch", "base", "fields", "record_id"] {
-        wreck.scene.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT"));
-        wreck.scene.does(&format!("UPDATE rooms SET {name} = 'antique'"));
+        wreck.scene.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT; UPDATE rooms SET {name} = 'antique'"));
     }
-    wreck.scene.does("ALTER TABLE rooms ADD COLUMN my_note TEXT");
-    wreck.scene.does("UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
+    wreck.scene.does("ALTER TABLE rooms ADD COLUMN my_note TEXT; UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [] as [String; 0]);
     assert_eq!(wreck.rebuilt().kept_as, None);
     assert_eq!(

@@ -74,7 +74,7 @@ fn first_profile_update_resends_in_step_only() {
     scene.is_at_present(2);
     scene.greets(3, &[]);
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
-    scene.hear(event(3, "created", "property", HOME, json!({ "city": "Liege" })));
+    scene.hear(profile(3, "Liege"));
     // The form of the key does not matter.
     crate::store::sync_state::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
@@ -98,7 +98,7 @@ fn backfilled_profile_marks_update_maybe_applied() {
     scene.attempt(1, no_answer());
     // The request may have been applied, and somebody may have changed the record since: a backfill shows only the
     // newest version.
-    scene.catch_up(event(3, "updated", "property", HOME, json!({ "city": "Liege" })));
+    scene.catch_up(profile(3, "Liege"));
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(1, Mine), None);
     assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Ghent"]));
@@ -108,12 +108,12 @@ fn backfilled_profile_marks_update_maybe_applied() {
 fn maybe_applied_edit_is_not_coalesced() {
     let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.attempt(1, no_answer());
-    scene.catch_up(event(3, "created", "property", HOME, json!({ "city": "Liege" })));
+    scene.catch_up(profile(3, "Liege"));
     scene.does("UPDATE property SET state = 'Flanders'");
     assert_eq!(scene.ready_groups(), [[1]]);
     assert_eq!(scene.freeze(1, Ask), None, "it is in doubt");
     // The edit's own event comes later: the request was applied without the values written here since.
-    scene.hear(with_key(event(4, "updated", "property", HOME, json!({ "city": "Ghent" })), &first.key));
+    scene.hear(with_key(profile(4, "Ghent"), &first.key));
     assert_eq!(scene.outcomes(), "1 confirmed");
     assert_eq!(scene.plan(), [2]);
     assert_eq!(scene.row("SELECT city, state FROM property"), json!(["Ghent", "Flanders"]));
@@ -146,8 +146,8 @@ fn existing_profile_is_merged_after_feed() {
     assert_eq!(scene.freeze(1, Mine).unwrap().key, first.key);
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
-    let ours = with_key(event(2, "created", "property", HOME, json!({ "city": "Ghent" })), &first.key);
-    scene.hear([ours, event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
+    let ours = with_key(profile(2, "Ghent"), &first.key);
+    scene.hear([ours, profile(3, "Liege")]);
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT city FROM property").as_str()), ("1 confirmed", "Liege"));
 
     // The event is somebody else's, and the edit is merged with it. Without an event, the edit is sent again on the
@@ -157,7 +157,7 @@ fn existing_profile_is_merged_after_feed() {
         scene.is_at_present(1);
         scene.attempt(1, WriteOutcome::PreconditionFailed);
         if others {
-            scene.hear(event(2, "created", "property", HOME, json!({ "city": "Liege" })));
+            scene.hear(profile(2, "Liege"));
             assert_eq!(scene.plan(), [1]);
             assert_eq!(scene.freeze_as("again", 1, Ask), None);
             assert_eq!(scene.states(), "conflict");

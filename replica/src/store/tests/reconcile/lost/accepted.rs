@@ -4,34 +4,30 @@ use super::*;
 
 #[test]
 fn later_event_does_not_confirm_lost_edit() {
-    let mut scene = accepted_at_6();
     // Restored to 5: position 6 is another change of the same record, and after `restore` there is no position 6 at
     // all.
-    scene.hear(task(1_000_006, "Theirs", "low"));
-    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
-    let mut scene = accepted_at_6();
-    scene.hear(task(6, "Theirs", "low"));
-    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
-    let mut scene = accepted_at_6();
-    let mine = with_key(task(6, "Paint", "high"), "key-1");
-    scene.hear([mine, task(7, "Theirs", "low")]);
-    assert_eq!(scene.outcomes(), "1 confirmed");
+    let mine = || with_key(task(6, "Paint", "high"), "key-1");
+    for (events, edits) in [
+        (vec![task(1_000_006, "Theirs", "low")], "; conflict"),
+        (vec![task(6, "Theirs", "low")], "; conflict"),
+        (vec![mine(), task(7, "Theirs", "low")], "1 confirmed; "),
+    ] {
+        let mut scene = accepted_at_6();
+        scene.hear(events);
+        assert_eq!(scene.edits(), edits);
+    }
 }
 
 #[test]
 fn edit_passed_by_tail_is_offered_at_the_end() {
     let restored = restored(Some(5));
-    for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
+    for (cause, present) in [(asked(), None), (gap(), Some(7)), (restored, Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         // The server was restored to 7, unnoticed, and has new events: 8 and 9 are changes by others.
-        scene.hear(event(8, "created", "document", HOME, json!({ "title": "Theirs" })));
+        scene.hear(paper(8, "Theirs"));
         scene.hear(task(10, "Theirs", "low"));
         assert_eq!(scene.states(), "sent sent", "{cause:?}");
-        for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])]
-        {
-            assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
-        }
-        scene.finishes();
+        sweeps_theirs(&mut scene);
         assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
         assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
         assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Theirs", "high", 10]));
@@ -48,7 +44,7 @@ fn edit_overwritten_in_backfill_is_not_lost() {
             scene.answer(1, accepted(8));
         }
         // Another client deletes the record, and a client that has never seen it gets neither event (contract 9.2).
-        scene.catch_up(event(21, "created", "document", HOME, json!({ "title": "Deed" })));
+        scene.catch_up(paper(21, "Deed"));
         if is_answered_late {
             scene.answer(1, accepted(8));
             scene.hear(event(22, "updated", "document", HOME, json!({ "title": "Deed" })));
@@ -66,6 +62,6 @@ fn delete_during_backfill_is_confirmed() {
     scene.does("DELETE FROM vehicles");
     scene.answer(1, accepted(8));
     scene.accept(2, 9);
-    scene.catch_up(event(21, "created", "document", HOME, json!({ "title": "Deed" })));
+    scene.catch_up(paper(21, "Deed"));
     assert_eq!(scene.edits(), "1 confirmed, 2 confirmed; ");
 }

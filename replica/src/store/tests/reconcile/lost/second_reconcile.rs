@@ -5,22 +5,17 @@ use super::*;
 #[test]
 fn second_gap_keeps_edits_seen_in_tail() {
     let mut scene = Scene::with_task_at_present();
-    scene.recovers(&gap());
-    scene.is_at_present(90);
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.does("UPDATE tasks SET priority = 'high'");
-    for (edit, rev) in [(1, 91), (2, 92)] {
-        scene.accept(edit, rev);
-    }
+    scene.recovers_at(&gap(), 90);
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car'); UPDATE tasks SET priority = 'high'"));
+    scene.accept_each(&[(1, 91), (2, 92)]);
     // Both events came, and others overwrote one record and deleted the other.
     scene.hear([
         with_key(car(91), "key-1"),
         with_key(task(92, "Paint", "high"), "key-2"),
         task(93, "Paint", "low"),
-        event(95, "deleted", "vehicle", CAR, Value::Null),
+        gone(95, "vehicle", CAR),
     ]);
-    scene.recovers(&gap());
-    scene.is_at_present(200);
+    scene.recovers_at(&gap(), 200);
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 200), SweepOutcome::Done);
     assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 93)], 200), SweepOutcome::Done);
     scene.finishes();
@@ -43,42 +38,31 @@ fn gone_and_put_back_again(second: Option<i64>) -> Scene {
 fn record_of_next_copy_has_no_old_base() {
     for second in [None, Some(7)] {
         let mut scene = gone_and_put_back_again(second);
-        scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Paint", "priority": "high" }))], 8);
-        assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
-        scene.is_at_present(8);
-        scene.finishes();
+        scene.finds(8, [(Kind::Task, vec![listed_task(6, "Paint", "high")])]);
         assert_eq!((scene.states().as_str(), scene.one("SELECT rev FROM _base").as_str()), ("", "6"));
 
         // Another change of the record was lost, and is laid over the version of the copy.
         let mut scene = gone_and_put_back_again(second);
-        scene.is_listed(Kind::Task, vec![record(TASK, 6, json!({ "title": "Other", "priority": "low" }))], 8);
-        assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 6)], 8), SweepOutcome::Done);
-        scene.is_at_present(8);
-        scene.finishes();
+        scene.finds(8, [(Kind::Task, vec![listed_task(6, "Other", "low")])]);
         assert_eq!(scene.states(), "conflict");
         assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Other", "high", 6]));
     }
     // The copy lacks the record too: the edits are still laid over the last version.
     let mut scene = gone_and_put_back_again(None);
-    assert_eq!(scene.sweeps(Kind::Task, &[], 8), SweepOutcome::Done);
-    scene.is_at_present(8);
-    scene.finishes();
-    assert_eq!(
-        scene.row("SELECT state, title, tasks.priority FROM edits JOIN tasks"),
-        json!(["conflict", "Paint", "high"])
-    );
+    scene.finds(8, [(Kind::Task, vec![])]);
+    let row = "SELECT state, title, tasks.priority FROM edits JOIN tasks";
+    assert_eq!(scene.row(row), json!(["conflict", "Paint", "high"]));
 }
 
 #[test]
 fn found_then_overwritten_edit_is_not_lost() {
     let mut scene = lost_history();
-    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
     scene.recovers(&restored(None));
-    ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
+    ends_with(&mut scene, listed_task(6, "Paint", "high"), shed_on_floor_2(), 9);
     assert_eq!(scene.states(), "conflict", "the car");
     scene.catch_up(task(12, "Paint", "low"));
     scene.recovers(&restored(Some(12)));
-    ends_with(&mut scene, record(TASK, 12, json!({ "title": "Paint", "priority": "low" })), room, 14);
+    ends_with(&mut scene, listed_task(12, "Paint", "low"), shed_on_floor_2(), 14);
     assert_eq!(scene.edit_states(), "2 conflict");
 }
 
@@ -87,13 +71,11 @@ fn record_missing_after_second_restore_is_lost() {
     for cause in [gap(), ReconcileCause::Asked { accepted: true }] {
         let mut scene = lost_history();
         scene.is_at_present(8);
-        scene.recovers(&cause);
-        scene.is_at_present(9);
+        scene.recovers_at(&cause, 9);
         // The feed has shown nothing yet: the list is from the copy.
         assert_eq!(scene.sweeps(Kind::Vehicle, &[], 9), SweepOutcome::Done);
         scene.recovers(&restored(None));
-        let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-        ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room, 9);
+        ends_with(&mut scene, listed_task(6, "Paint", "high"), shed_on_floor_2(), 9);
         assert_eq!(scene.edit_states(), "2 conflict", "{cause:?}");
         assert_eq!(scene.one("SELECT name FROM vehicles"), "Car", "{cause:?}");
     }
@@ -105,9 +87,7 @@ fn delete_in_copy_is_not_offered() {
     let mut scene = deleted_in_gap();
     assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&restored(Some(50)));
-    scene.sweeps(Kind::Task, &[], 60);
-    scene.is_at_present(60);
-    scene.finishes();
+    scene.finds(60, [(Kind::Task, vec![])]);
     assert_eq!(scene.edits(), "1 confirmed; ");
 
     // Somebody deleted the task first, and the feed shows it after the response.
