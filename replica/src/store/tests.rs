@@ -242,6 +242,12 @@ impl Scene {
         row_of(&self.db, text)
     }
 
+    /// Asserts the only row that a query finds.
+    #[track_caller]
+    fn shows(&self, text: &str, expected: Value) {
+        assert_eq!(self.row(text), expected, "{text}");
+    }
+
     /// The only column of each row that a query finds, as a JSON array.
     fn column(&self, text: &str) -> Value {
         let rows = rows_of(&self.db, text);

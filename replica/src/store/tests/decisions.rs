@@ -35,7 +35,7 @@ fn resolve_one_half_decides_whole_subject() {
         scene.sends_nothing(1);
         let resolution = Resolution { fields: BTreeMap::from([(field.to_owned(), choice)]), rest: None };
         scene.resolve(1, &resolution).unwrap();
-        assert_eq!(scene.row("SELECT subject_type, subject_id FROM tasks"), json!(then));
+        scene.shows("SELECT subject_type, subject_id FROM tasks", json!(then));
     }
 }
 
@@ -138,8 +138,7 @@ fn change_of_rejected_create_unblocks_others() {
     assert!(refused.contains("room_type must be one of"), "{refused}");
     scene.change(1, json!({ "name": "Garden shed" })).unwrap();
     assert_eq!(scene.states(), "waiting waiting", "at once");
-    assert_eq!(scene.one("SELECT name FROM rooms"), "Garden shed");
-    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
+    scene.shows("SELECT name, (SELECT count(*) FROM _requests) FROM rooms", json!(["Garden shed", 0]));
     assert!(scene.send(1).body.unwrap().contains("Garden shed"));
 }
 
@@ -152,7 +151,7 @@ fn discard_create_ends_later_edits() {
     let decided = scene.discard(1).unwrap();
     assert!(decided.sentence.contains("another change names this room"), "{}", decided.sentence);
     assert_eq!(scene.edits(), "1 discarded, 2 discarded; waiting");
-    assert_eq!(scene.row("SELECT (SELECT count(*) FROM rooms), (SELECT count(*) FROM inventory)"), json!([0, 1]));
+    scene.shows("SELECT (SELECT count(*) FROM rooms), (SELECT count(*) FROM inventory)", json!([0, 1]));
     scene.change(3, json!({ "room_id": null })).unwrap();
     assert_eq!(scene.one("SELECT count(room_id) FROM inventory"), "0");
     assert!(scene.discard(1).unwrap_err().contains("no edit 1"));
@@ -213,7 +212,7 @@ fn key_refused_releases_unsent_request() {
     let away = || WriteOutcome::KeyRefused { reason: "the key may not write rooms".to_owned() };
     scene.freeze_groups(&[vec![1], vec![2]], Ask).unwrap();
     answers::record_outcomes(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
-    assert_eq!(scene.row("SELECT count(*), min(reason) FROM edits"), json!([2, "the key may not write rooms"]));
+    scene.shows("SELECT count(*), min(reason) FROM edits", json!([2, "the key may not write rooms"]));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     scene.change(1, json!({ "name": "Corridor" })).unwrap();
     assert_eq!(scene.discard(2).unwrap().edit, None, "given up, not undone there");
@@ -232,7 +231,7 @@ fn revert_keeps_later_edits_in_order() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'First', priority = 'high'");
     scene.does("UPDATE tasks SET title = 'Second'");
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Second", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Second", "low"]));
     let request = scene.send(2);
     assert_eq!(
         (request.if_match, request.body.as_deref()),
@@ -302,7 +301,7 @@ fn resolve_deleted_there_creates_or_discards() {
     );
     let decided = scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
-    assert_eq!(scene.row("SELECT count(*), min(title), min(priority) FROM tasks"), json!([1, "Mine", "low"]));
+    scene.shows("SELECT count(*), min(title), min(priority) FROM tasks", json!([1, "Mine", "low"]));
     assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
     assert_eq!(scene.edits(), "1 superseded; waiting");
 
@@ -320,10 +319,10 @@ fn update_of_deleted_create_stays_visible() {
     assert_eq!(scene.states(), "conflict conflict");
     scene.answer(1, accepted(4));
     assert_eq!(scene.edits(), "1 confirmed; conflict");
-    assert_eq!(scene.row("SELECT title, notes, priority FROM tasks"), json!(["Mine", "And more", "medium"]));
+    scene.shows("SELECT title, notes, priority FROM tasks", json!(["Mine", "And more", "medium"]));
     scene.resolve(2, &Resolution::mine()).unwrap();
     let anew = "SELECT method, patch ->> 'title', patch ->> 'notes' FROM edits";
-    assert_eq!(scene.row(anew), json!(["create", "Mine", "And more"]));
+    scene.shows(anew, json!(["create", "Mine", "And more"]));
 }
 
 /// A server restored to before the delete has no delete event to send.
@@ -363,7 +362,7 @@ fn resolve_conflicting_delete() {
     assert_eq!(scene.send(1).if_match, Some(6));
     let mut scene = conflict();
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["urgent", 6]));
+    scene.shows("SELECT priority, rev FROM tasks", json!(["urgent", 6]));
 }
 
 #[test]
@@ -377,18 +376,18 @@ fn resolve_used_id() {
         scene
     };
     let mut scene = taken(true);
-    assert_eq!(scene.row("SELECT mine, theirs FROM conflicts WHERE field = 'title'"), json!(["Mine", "Theirs"]));
+    scene.shows("SELECT mine, theirs FROM conflicts WHERE field = 'title'", json!(["Mine", "Theirs"]));
     assert!(scene.retry(1).unwrap_err().contains("resolve it as mine to write “Mine” over it"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.if_match), ("PATCH", Some(6)));
     let mut scene = taken(true);
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Theirs", 6]));
+    scene.shows("SELECT title, rev FROM tasks", json!(["Theirs", 6]));
     let mut scene = taken(false);
     assert_eq!(scene.one("SELECT count(*) FROM conflicts WHERE theirs IS NULL AND field = 'title'"), "1");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.row("SELECT count(*), min(title) FROM tasks"), json!([1, "Mine"]));
+    scene.shows("SELECT count(*), min(title) FROM tasks", json!([1, "Mine"]));
     assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
 }
 
@@ -400,7 +399,7 @@ fn resolve_id_of_other_kind_makes_new_id() {
     let refused = scene.retry(1).unwrap_err();
     assert!(refused.contains("resolve it as mine to create a task with another id"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.row(&format!("SELECT count(*), title, (id <> '{ROOM}') FROM tasks")), json!([1, "Mine", 1]));
+    scene.shows(&format!("SELECT count(*), title, (id <> '{ROOM}') FROM tasks"), json!([1, "Mine", 1]));
     assert_eq!(scene.one("SELECT name FROM rooms"), "Shed");
 }
 
@@ -413,7 +412,7 @@ fn create_deleted_there_is_not_resent() {
     let refused = scene.retry(1).unwrap_err();
     assert!(refused.contains("a deleted id is never used again"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.row(&format!("SELECT count(*), title, (id <> '{TASK}') FROM tasks")), json!([1, "Mine", 1]));
+    scene.shows(&format!("SELECT count(*), title, (id <> '{TASK}') FROM tasks"), json!([1, "Mine", 1]));
 }
 
 #[test]

@@ -7,16 +7,16 @@ fn update_queues_changes_over_base() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Paint', priority = 'high'");
     scene.does("UPDATE tasks SET title = title");
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
-    assert_eq!(
-        scene.row("SELECT patch, base, origin FROM edits"),
-        json!([r#"{"priority":"high"}"#, r#"{"priority":"low"}"#, "sql"])
+    scene.shows(
+        "SELECT patch, base, origin FROM edits",
+        json!([r#"{"priority":"high"}"#, r#"{"priority":"low"}"#, "sql"]),
     );
-    assert_eq!(scene.row("SELECT rev, fields ->> 'priority' FROM _base"), json!([5, "low"]));
+    scene.shows("SELECT rev, fields ->> 'priority' FROM _base", json!([5, "low"]));
 
     // A change of another field shows under the local edit. The edited field keeps the local value until the feed
     // passes the edit.
     scene.hear(task(6, "Paint the shed", "urgent"));
-    assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Paint the shed", "high", 6]));
+    scene.shows("SELECT title, priority, rev FROM tasks", json!(["Paint the shed", "high", 6]));
     scene.hear(task(7, "Paint all", "low"));
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.body.as_deref()), ("PATCH", Some(r#"{"priority":"high"}"#)));
@@ -24,11 +24,11 @@ fn update_queues_changes_over_base() {
     scene.hear(room(8, "Shed"));
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint all", "high"]), "no flicker back");
     scene.hear(task(9, "Paint all", "high"));
-    assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 9]));
-    assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["confirmed", 9]));
-    assert_eq!(
-        scene.row("SELECT rev, fields ->> 'priority', (SELECT count(*) FROM edits) FROM _base WHERE kind = 'task'"),
-        json!([9, "high", 0])
+    scene.shows("SELECT priority, rev FROM tasks", json!(["high", 9]));
+    scene.shows("SELECT outcome, rev FROM edit_history", json!(["confirmed", 9]));
+    scene.shows(
+        "SELECT rev, fields ->> 'priority', (SELECT count(*) FROM edits) FROM _base WHERE kind = 'task'",
+        json!([9, "high", 0]),
     );
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM _outbox) + (SELECT count(*) FROM _requests)"), "0");
 }
@@ -37,7 +37,7 @@ fn update_queues_changes_over_base() {
 fn repeated_or_old_events_change_nothing() {
     let mut scene = Scene::with([task(5, "Paint", "low"), task(7, "Paint all", "high")]);
     scene.hear(task(5, "Paint", "low"));
-    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 7]));
+    scene.shows("SELECT title, rev FROM tasks", json!(["Paint all", 7]));
     scene.hear(deleted(8));
     scene.hear(task(7, "Paint all", "high"));
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0", "a deleted record does not come back");
@@ -106,15 +106,12 @@ fn edit_of_deleted_record_stays_visible() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.hear(deleted(6));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
-    assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "deleted on the server"]));
+    scene.shows("SELECT state, reason FROM edits", json!(["conflict", "deleted on the server"]));
 
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; DELETE FROM tasks");
     scene.hear(deleted(6));
     assert_eq!(scene.column("SELECT outcome FROM edit_history ORDER BY id"), json!(["superseded", "confirmed"]));
-    assert_eq!(
-        scene.row("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base"),
-        json!([0, 6, 1, "{}"])
-    );
+    scene.shows("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base", json!([0, 6, 1, "{}"]));
 }
 
 #[test]
@@ -125,10 +122,7 @@ fn delete_after_confirmation_in_one_batch() {
     let key = scene.send(1).key;
     scene.hear([with_key(task(6, "Mine", "low"), &key), deleted(7)]);
     assert_eq!(scene.outcomes(), "1 confirmed");
-    assert_eq!(
-        scene.row("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base"),
-        json!([0, 7, 1, "{}"])
-    );
+    scene.shows("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base", json!([0, 7, 1, "{}"]));
 }
 
 #[test]
@@ -137,7 +131,7 @@ fn first_update_creates_profile() {
     let fields = json!({ "city": "Ghent", "bedrooms": 3 }).as_object().cloned().unwrap();
     edits::update(&mut scene.db, Origin::Tui, hearth_contract::schema::Kind::Property, "", &fields).unwrap();
     assert_eq!(scene.one("SELECT id FROM property"), HOME);
-    assert_eq!(scene.row("SELECT record_id, method, origin FROM edits"), json!([HOME, "update", "tui"]));
+    scene.shows("SELECT record_id, method, origin FROM edits", json!([HOME, "update", "tui"]));
     let request = scene.send(1);
     assert_eq!(
         (request.path.as_str(), request.body.as_deref()),
@@ -145,7 +139,7 @@ fn first_update_creates_profile() {
     );
     scene.answer(1, accepted(3));
     scene.hear(event(3, "created", "property", HOME, json!({ "city": "Ghent", "bedrooms": 3 })));
-    assert_eq!(scene.row("SELECT city, bedrooms, rev FROM property"), json!(["Ghent", 3, 3]));
+    scene.shows("SELECT city, bedrooms, rev FROM property", json!(["Ghent", 3, 3]));
     assert!(
         scene.sql("INSERT INTO property (city) VALUES ('Bruges')").unwrap_err().starts_with("there is one property")
     );
@@ -160,12 +154,12 @@ fn unknown_members_are_kept() {
         event(2, "moved", "task", TASK, json!({})),
         event(3, "created", "task", TASK, newer),
     ]);
-    assert_eq!(scene.row("SELECT priority, extra FROM tasks"), json!(["asap", r#"{"status":7,"mood":{"is":"good"}}"#]));
+    scene.shows("SELECT priority, extra FROM tasks", json!(["asap", r#"{"status":7,"mood":{"is":"good"}}"#]));
     assert_eq!(scene.one("SELECT count(*) FROM sync_log WHERE level = 'warning'"), "2");
     scene.does("UPDATE tasks SET title = 'Paint all'");
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Paint all"}"#);
     scene.hear(task(4, "x", "low"));
-    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 4]));
+    scene.shows("SELECT title, rev FROM tasks", json!(["Paint all", 4]));
 }
 
 #[test]
@@ -173,16 +167,16 @@ fn unknown_event_type_applies_payload() {
     let mut scene = Scene::with_task();
     let again = |id, word: &str, title: &str| event(id, word, "task", TASK, json!({ "title": title }));
     scene.hear(again(6, "restored", "Paint all"));
-    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 6]));
+    scene.shows("SELECT title, rev FROM tasks", json!(["Paint all", 6]));
     scene.hear(again(5, "restored", "late"));
-    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Paint all", 6]));
+    scene.shows("SELECT title, rev FROM tasks", json!(["Paint all", 6]));
     // The event changes the base image as every other event.
     scene.does("UPDATE tasks SET notes = 'Mine'");
     scene.hear(again(8, "restored", "Paint none"));
-    assert_eq!(scene.row("SELECT title, rev, notes FROM tasks"), json!(["Paint none", 8, "Mine"]));
+    scene.shows("SELECT title, rev, notes FROM tasks", json!(["Paint none", 8, "Mine"]));
     // An event without a record shows nothing.
     scene.hear(event(9, "archived", "task", TASK, Value::Null));
-    assert_eq!(scene.row("SELECT title, rev, notes FROM tasks"), json!(["Paint none", 8, "Mine"]));
+    scene.shows("SELECT title, rev, notes FROM tasks", json!(["Paint none", 8, "Mine"]));
     assert_eq!(scene.one("SELECT position FROM _sync"), "9");
 }
 
@@ -206,10 +200,7 @@ fn unknown_event_is_logged_once() {
             "Skipped: records of the kind plant, which this version does not know."
         ])
     );
-    assert_eq!(
-        scene.row("SELECT count(*), (max(length(text)) < 200) FROM sync_log WHERE level = 'warning'"),
-        json!([3, 1])
-    );
+    scene.shows("SELECT count(*), (max(length(text)) < 200) FROM sync_log WHERE level = 'warning'", json!([3, 1]));
 }
 
 #[test]
@@ -218,7 +209,7 @@ fn lost_head_is_not_claimed() {
     // The server reported its head, was restored to an older copy, and then sent its feed from the beginning.
     scene.greets(17, &[]);
     scene.is_at_present(6);
-    assert_eq!(scene.row("SELECT position, head FROM sync_status"), json!([6, 6]));
+    scene.shows("SELECT position, head FROM sync_status", json!([6, 6]));
 }
 
 #[test]
@@ -255,7 +246,7 @@ fn update_seen_refuses_changed_value() {
     scene.hear(task(5, "Paint", "low"));
     scene.hear(task(6, "Paint the fence", "low"));
     assert!(!update(&mut scene, "Mine", &seen));
-    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM edits) FROM tasks"), json!(["Paint the fence", 0]));
+    scene.shows("SELECT title, (SELECT count(*) FROM edits) FROM tasks", json!(["Paint the fence", 0]));
     // The person has seen the new value; the change is based on that value.
     assert!(update(&mut scene, "Mine", &fields(json!({ "title": "Paint the fence" }))));
     assert_eq!(scene.one("SELECT base FROM edits"), r#"{"title":"Paint the fence"}"#);
@@ -288,5 +279,5 @@ fn batch_after_another_checkpoint_is_not_applied() {
     let batch = FeedBatch { events: vec![task(9, "Mop", "low")], ..FeedBatch::default() };
     let applied = feed::apply(&mut scene.db, &batch, Some(after), &proof);
     assert!(matches!(applied, Err(StoreError::ContentReplaced)), "{applied:?}");
-    assert_eq!(scene.row("SELECT title, (SELECT position FROM _sync) FROM tasks"), json!(["Sweep", 6]));
+    scene.shows("SELECT title, (SELECT position FROM _sync) FROM tasks", json!(["Sweep", 6]));
 }

@@ -13,12 +13,12 @@ fn null_in_insert_means_default() {
          VALUES (NULL, 'Paint', NULL, NULL, NULL, NULL, NULL, NULL)",
     );
     let made = "SELECT length(id), status, priority, rev, created_at IS NOT NULL, updated_at IS NOT NULL FROM tasks";
-    assert_eq!(scene.row(made), json!([36, "open", "medium", null, 1, 1]));
-    assert_eq!(scene.row("SELECT record_id = (SELECT id FROM tasks), method FROM edits"), json!([1, "create"]));
+    scene.shows(made, json!([36, "open", "medium", null, 1, 1]));
+    scene.shows("SELECT record_id = (SELECT id FROM tasks), method FROM edits", json!([1, "create"]));
     let patch = "SELECT patch ->> 'status', patch ->> 'priority' FROM edits";
-    assert_eq!(scene.row(patch), json!(["open", "medium"]));
+    scene.shows(patch, json!(["open", "medium"]));
     let id = scene.one("INSERT INTO inventory (id, name, quantity) VALUES (NULL, 'Rake', NULL) RETURNING id");
-    assert_eq!(scene.row("SELECT id, quantity FROM inventory"), json!([id, 1]));
+    scene.shows("SELECT id, quantity FROM inventory", json!([id, 1]));
 }
 
 #[test]
@@ -214,10 +214,7 @@ fn replace_by_rowid_is_refused() {
     scene.does("INSERT OR REPLACE INTO tasks (rowid, title) VALUES (-1, 'As SQLite calls a number not drawn yet')");
     scene.does("INSERT INTO tasks (title) VALUES ('Its own number')");
     assert!(scene.sql("REPLACE INTO tasks (rowid, title) VALUES (-1, 'Again')").is_err());
-    assert_eq!(
-        scene.row("SELECT count(*), (SELECT count(*) FROM edits WHERE method = 'create') FROM tasks"),
-        json!([5, 5])
-    );
+    scene.shows("SELECT count(*), (SELECT count(*) FROM edits WHERE method = 'create') FROM tasks", json!([5, 5]));
 }
 
 #[test]

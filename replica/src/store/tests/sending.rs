@@ -63,7 +63,7 @@ fn position_of_other_history_confirms_nothing() {
     assert_eq!(scene.edits(), "; sent");
     scene.does("DELETE FROM tasks");
     scene.accept(2, 24);
-    assert_eq!(scene.row("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM edits)"), json!([0, 2]));
+    scene.shows("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM edits)", json!([0, 2]));
     scene.hear(deleted(38));
     assert_eq!(scene.outcomes(), "2 confirmed");
 }
@@ -71,11 +71,11 @@ fn position_of_other_history_confirms_nothing() {
 #[test]
 fn field_changed_on_both_sides_conflicts() {
     let scene = Scene::in_conflict("UPDATE tasks SET title = 'Mine', priority = 'high'", task(6, "Theirs", "low"));
-    assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "title changed on the server too"]));
+    scene.shows("SELECT state, reason FROM edits", json!(["conflict", "title changed on the server too"]));
     let view = "SELECT edit_id, kind, record_id, field, base, mine, theirs, theirs_at, theirs_by FROM conflicts";
     let theirs = json!([1, "task", TASK, "title", "Paint", "Mine", "Theirs", at(6).to_string(), "device 6"]);
     assert_eq!(scene.row(view), theirs);
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Mine", "high"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Mine", "high"]));
 }
 
 #[test]
@@ -88,13 +88,13 @@ fn policy_decides_and_keeps_loser() {
     let mut scene = conflict();
     let request = scene.freeze(1, Mine).unwrap();
     assert_eq!((request.if_match, body(&request)), (Some(6), json!({ "title": "Mine", "priority": "high" })));
-    assert_eq!(scene.row("SELECT patch, outcome FROM edit_history"), json!([r#"{"title":"Theirs"}"#, "superseded"]));
+    scene.shows("SELECT patch, outcome FROM edit_history", json!([r#"{"title":"Theirs"}"#, "superseded"]));
 
     let mut scene = conflict();
     let request = scene.freeze(1, Theirs).unwrap();
     assert_eq!(body(&request), json!({ "priority": "high" }));
-    assert_eq!(scene.row("SELECT patch, outcome FROM edit_history"), json!([r#"{"title":"Mine"}"#, "superseded"]));
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "high"]));
+    scene.shows("SELECT patch, outcome FROM edit_history", json!([r#"{"title":"Mine"}"#, "superseded"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Theirs", "high"]));
 
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.hear(task(6, "Theirs", "low"));
@@ -111,7 +111,7 @@ fn equal_values_are_not_sent() {
     scene.hear(event(6, "updated", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "8.50" })));
     scene.sends_nothing(1);
     assert_eq!(scene.outcomes(), "1 merged");
-    assert_eq!(scene.row("SELECT purchase_price, rev FROM vehicles"), json!(["8.50", 6]));
+    scene.shows("SELECT purchase_price, rev FROM vehicles", json!(["8.50", 6]));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn value_changed_back_is_not_sent() {
         scene.hear(task(6, "Theirs", "low"));
         assert_eq!(scene.freeze([1, 2], policy), None);
         assert_eq!(scene.outcomes(), "1 merged, 2 merged");
-        assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Theirs", 6]));
+        scene.shows("SELECT title, rev FROM tasks", json!(["Theirs", 6]));
         // Only the other change is sent.
         scene.does("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET title = 'Theirs', priority = 'high'");
         scene.hear(task(7, "Theirs too", "low"));
@@ -155,10 +155,7 @@ fn create_with_id_of_other_kind_is_not_sent() {
     let mut scene = Scene::present(room(4, "Shed"));
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
     scene.sends_nothing(1);
-    assert_eq!(
-        scene.row("SELECT state, reason FROM edits"),
-        json!(["conflict", "its id belongs to another kind, room"])
-    );
+    scene.shows("SELECT state, reason FROM edits", json!(["conflict", "its id belongs to another kind, room"]));
     assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "0", "no value of the server stands against one of it");
     // Both records exist only here, and neither server nor feed has them.
     let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
@@ -174,7 +171,7 @@ fn delete_of_changed_record_asks() {
         assert_eq!(scene.freeze(1, policy), None);
         assert_eq!(scene.states(), "conflict");
         let view = "SELECT field, base, mine, theirs FROM conflicts";
-        assert_eq!(scene.row(view), json!(["priority", "low", null, "urgent"]));
+        scene.shows(view, json!(["priority", "low", null, "urgent"]));
     }
     // Only the revision has changed.
     let mut scene = Scene::edited("DELETE FROM tasks");
@@ -210,7 +207,7 @@ fn reference_cleared_by_delete_is_no_change() {
         let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
         scene.hear(shed_is_gone());
         assert!(scene.freeze(2, policy).is_some(), "the feed has shown the delete");
-        assert_eq!(scene.row("SELECT room_id, (SELECT count(*) FROM edit_history) FROM inventory"), json!([CAR, 1]));
+        scene.shows("SELECT room_id, (SELECT count(*) FROM edit_history) FROM inventory", json!([CAR, 1]));
     }
     let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
     assert_eq!(scene.send(2).if_match, Some(4));
@@ -256,7 +253,7 @@ fn subject_cleared_by_delete_is_no_change() {
     let of_the_bus = format!("UPDATE documents SET subject_id = '{CAR}'");
     let mut moved = scene(&of_the_bus, cleared());
     assert_eq!(body(&moved.send(2)), json!({ "subject_id": CAR, "subject_type": "vehicle" }));
-    assert_eq!(moved.row("SELECT subject_type, subject_id FROM documents"), json!(["vehicle", CAR]));
+    moved.shows("SELECT subject_type, subject_id FROM documents", json!(["vehicle", CAR]));
     // Another client has made the home the subject.
     let of_the_home = json!({ "title": "Manual", "subject_type": "home", "subject_id": null });
     assert_eq!(scene(&of_the_bus, of_the_home).freeze(2, Ask), None);
@@ -280,15 +277,15 @@ fn conflict_shows_normalized_values() {
         Scene::with(event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" })));
     scene.does("UPDATE vehicles SET purchase_price = '7.5'");
     scene.hear(gone(6, "vehicle", TASK));
-    assert_eq!(scene.row(price), json!(["7.00", "7.50"]));
+    scene.shows(price, json!(["7.00", "7.50"]));
 }
 
 #[test]
 fn deleted_record_shows_null_theirs() {
     let mut scene = Scene::deleted_by_an_answer();
-    assert_eq!(scene.row("SELECT field, mine, theirs, theirs_at FROM conflicts"), json!(["title", "Mine", null, null]));
+    scene.shows("SELECT field, mine, theirs, theirs_at FROM conflicts", json!(["title", "Mine", null, null]));
     scene.hear(deleted(6));
-    assert_eq!(scene.row("SELECT field, mine, theirs, theirs_at FROM conflicts"), json!(["title", "Mine", null, null]));
+    scene.shows("SELECT field, mine, theirs, theirs_at FROM conflicts", json!(["title", "Mine", null, null]));
 }
 
 #[test]
@@ -424,7 +421,7 @@ fn adapted_edit_shows_in_row() {
     // The title is unchanged and is not sent; the kind of the subject must be sent.
     let request = scene.send([1, 2]);
     assert_eq!(body(&request), json!({ "subject_id": HOME, "subject_type": "vehicle" }));
-    assert_eq!(scene.row("SELECT title, subject_type, subject_id FROM documents"), json!(["Theirs", "vehicle", HOME]));
+    scene.shows("SELECT title, subject_type, subject_id FROM documents", json!(["Theirs", "vehicle", HOME]));
 }
 
 #[test]
@@ -434,7 +431,7 @@ fn unknown_record_waits_for_feed() {
     scene.catch_up(profile(2, "Liege"));
     assert_eq!(scene.plan(), [1]);
     scene.sends_nothing(1);
-    assert_eq!(scene.row("SELECT state, reason FROM edits"), json!(["conflict", "city changed on the server too"]));
+    scene.shows("SELECT state, reason FROM edits", json!(["conflict", "city changed on the server too"]));
 
     let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(2);

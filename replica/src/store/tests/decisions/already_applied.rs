@@ -26,7 +26,7 @@ fn undo_leaves_already_applied_fields() {
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
-    assert_eq!(scene.row("SELECT priority, notes FROM tasks"), json!(["high", null]));
+    scene.shows("SELECT priority, notes FROM tasks", json!(["high", null]));
 
     // Two coalesced edits, one by one.
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'urgent'");
@@ -40,7 +40,7 @@ fn undo_leaves_already_applied_fields() {
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, chore(7, "Mine", None));
     assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Mine”: title as before");
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "high"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Theirs", "high"]));
 }
 
 #[test]
@@ -62,5 +62,5 @@ fn undo_after_412_restores_fields() {
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, task(8, "Mine", "high"));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "urgent"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "urgent"]));
 }

@@ -44,7 +44,7 @@ fn undo_create_and_delete() {
     scene.confirm(4, gone(9, "room", ROOM));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
-    assert_eq!(scene.row("SELECT name, floor FROM rooms"), json!(["Shed", "1"]));
+    scene.shows("SELECT name, floor FROM rooms", json!(["Shed", "1"]));
     assert_ne!(scene.one("SELECT id FROM rooms"), ROOM);
 }
 
@@ -82,7 +82,7 @@ fn recreated_done_task_has_no_recurrence() {
     scene.confirm(1, deleted(6));
     let sentence = scene.undo(None).unwrap().sentence;
     assert!(sentence.ends_with("without recurrence, because a task that is done has had its next one"), "{sentence}");
-    assert_eq!(scene.row(recurrence), json!(["done", null]));
+    scene.shows(recurrence, json!(["done", null]));
 
     // The task was done on the server first, or the server has never heard of it.
     for (there, then, kept) in [

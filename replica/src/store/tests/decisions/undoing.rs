@@ -11,7 +11,7 @@ fn undo_confirmed_leaves_later_changes() {
     scene.hear(task(7, "Theirs", "high"));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("left: title"), "{}", decided.sentence);
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Theirs", "low"]));
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already, by edit 2"));
 
     // Undo of an undo is a redo, sent or not; the first change then stands again.
@@ -65,7 +65,7 @@ fn undo_of_key_refused_delete_leaves_nothing() {
         json!([[1, "update", "waiting"], [2, "delete", "waiting"]])
     );
     scene.undo(None).unwrap();
-    assert_eq!(scene.row("SELECT id, title FROM tasks"), json!([TASK, "Mine"]));
+    scene.shows("SELECT id, title FROM tasks", json!([TASK, "Mine"]));
     assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"title":"Mine"}"#));
 }
 
@@ -73,16 +73,16 @@ fn undo_of_key_refused_delete_leaves_nothing() {
 fn undo_part_of_sending_edit() {
     let mut scene = on_the_way_as_one();
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["One", "low"]));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "low"]));
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already"));
 
     // Undo of the first change leaves the values of the second.
     let mut scene = on_the_way_as_one();
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("“Two”: title has been changed since"), "{refused}");
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Two", "high"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Two", "high"]));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn undo_of_rejected_sum_reverts_all_parts() {
     scene.answer(1, rejected());
     assert!(scene.undo(Some(2)).unwrap_err().contains("refused as one"));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "low"]));
 }
 
 #[test]
@@ -105,10 +105,9 @@ fn undo_part_of_key_refused_edit() {
     for edits in [[Some(2), Some(1)], [None, None]] {
         let mut scene = turned_away();
         scene.undo(edits[0]).unwrap();
-        assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
+        scene.shows("SELECT title, priority FROM tasks", json!(["One", "low"]));
         scene.undo(edits[1]).unwrap();
-        assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
-        assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
+        scene.shows("SELECT title, priority, (SELECT count(*) FROM edits) FROM tasks", json!(["Paint", "low", 0]));
     }
 
     // The remaining change ends, and both are coalesced again where nothing was undone.
@@ -178,7 +177,7 @@ fn undo_keeps_subject_whole() {
     scene.confirm(2, manual(7, "Saw", "inventory", second));
     let decided = scene.undo(Some(1)).unwrap();
     assert!(decided.sentence.starts_with("“Saw”: title as before; changed since, and left: "), "{}", decided.sentence);
-    assert_eq!(scene.row("SELECT title, subject_type, subject_id FROM documents"), json!(["Car", "inventory", second]));
+    scene.shows("SELECT title, subject_type, subject_id FROM documents", json!(["Car", "inventory", second]));
 }
 
 #[test]
@@ -201,23 +200,23 @@ fn undo_keeps_subject_of_two_edits_whole() {
     let subject = "SELECT subject_type, subject_id FROM documents";
     let mut scene = written();
     scene.undo(None).unwrap();
-    assert_eq!(scene.row(subject), json!(["inventory", saw]));
+    scene.shows(subject, json!(["inventory", saw]));
     scene.undo(None).unwrap_err();
-    assert_eq!(scene.row(subject), json!(["inventory", saw]));
+    scene.shows(subject, json!(["inventory", saw]));
     // The half that was written first cannot be undone alone.
     let mut scene = written();
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("subject_type has been changed since"), "{refused}");
-    assert_eq!(scene.row(subject), json!(["vehicle", car]));
+    scene.shows(subject, json!(["vehicle", car]));
 }
 
 #[test]
 fn undo_steps_through_coalesced_edits() {
     let mut scene = on_the_way_as_one();
     scene.undo(None).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["One", "low"]));
     scene.undo(None).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "low"]));
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"));
 
     let mut scene = Scene::written("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
@@ -235,7 +234,7 @@ fn undo_steps_through_coalesced_edits() {
     scene.does("UPDATE tasks SET title = 'One'; UPDATE rooms SET floor = '2'; UPDATE tasks SET priority = 'high'");
     scene.reject([1, 3]);
     scene.undo(None).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "low"]));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Shed”: the change is taken back; it was never sent");
 }
 
@@ -304,7 +303,7 @@ fn undo_leaves_out_dead_references() {
     scene.hear(gone(6, "room", HOME));
     let sentence = scene.undo(Some(2)).unwrap().sentence;
     assert_eq!(sentence, "“Old lamp”: name as before; left, because what it named is gone: room_id");
-    assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Lamp", ROOM]));
+    scene.shows("SELECT name, room_id FROM inventory", json!(["Lamp", ROOM]));
     scene.undo(Some(3)).unwrap();
     scene.does("DELETE FROM rooms; UPDATE inventory SET room_id = NULL");
     let lost: i64 = scene.one("SELECT max(id) FROM edits").parse().unwrap();
@@ -382,7 +381,7 @@ fn discard_updates_base_of_later_part() {
     scene.discard(1).unwrap();
     scene.send(2);
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "high"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "high"]));
 }
 
 /// The parts of an edit in the history, in their order.
@@ -434,7 +433,7 @@ fn history_of_changed_parts_has_new_values() {
         ])
     );
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["One", "low"]));
 }
 
 #[test]

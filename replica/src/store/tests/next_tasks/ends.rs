@@ -117,7 +117,7 @@ fn next_that_server_deleted_ends() {
     let mut scene = Scene::completed();
     scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
     scene.hear(gone(6, "task", &next()));
-    assert_eq!(scene.row("SELECT state, reason_code FROM edits WHERE id = 3"), json!(["conflict", "deleted_there"]));
+    scene.shows("SELECT state, reason_code FROM edits WHERE id = 3", json!(["conflict", "deleted_there"]));
     assert_eq!(scene.next_task()[0], "Mine", "the row stays");
 }
 
@@ -137,9 +137,9 @@ fn undone_completion_takes_next_along() {
     let said = undo::undo(&mut scene.db, Origin::Tui, None, at(0)).unwrap().sentence;
     assert_eq!(said, "“Filter”: the change is taken back, with the next task that follows it; it was never sent");
     assert_eq!(scene.column("SELECT status FROM tasks"), json!(["open"]));
-    assert_eq!(
-        scene.row("SELECT (SELECT count(*) FROM edits), (SELECT count(*) FROM _outbox WHERE completes IS NOT NULL)"),
-        json!([0, 0])
+    scene.shows(
+        "SELECT (SELECT count(*) FROM edits), (SELECT count(*) FROM _outbox WHERE completes IS NOT NULL)",
+        json!([0, 0]),
     );
     // Done again, it has a next task again: nobody else ever saw the id.
     undo::undo(&mut scene.db, Origin::Tui, Some(1), at(0)).unwrap();

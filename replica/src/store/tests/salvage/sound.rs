@@ -11,9 +11,9 @@ fn sound_database_keeps_rows() {
     let report = wreck.rebuilt();
     assert_eq!((report.kept_as, report.edits), (None, 2));
     let mut scene = wreck.scene;
-    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Kitchen", "2", null]));
+    scene.shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", null]));
     scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" })));
-    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Galley", "2", 5]));
+    scene.shows("SELECT name, floor, rev FROM rooms", json!(["Galley", "2", 5]));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn rebuild_keeps_pending_restore() {
         assert_eq!(scene.sweeps(kind, &[], 3), SweepOutcome::Done);
     }
     scene.finishes();
-    assert_eq!(scene.row("SELECT method, state FROM edits WHERE id = 2"), json!(["create", "conflict"]));
+    scene.shows("SELECT method, state FROM edits WHERE id = 2", json!(["create", "conflict"]));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
 
@@ -103,18 +103,15 @@ fn rebuild_of_damaged_database_detects_restored_server() {
         let begun = reconcile::load(&scene.db).unwrap().expect("a reconcile");
         assert_eq!((begun.step, begun.scope), (ReconcileStep::Property, ALL_RECORDS), "{head}");
         let begun = "SELECT cause, _sync.cursor FROM _reconcile JOIN _sync";
-        assert_eq!(scene.row(begun), json!(["restored", format!("c{head}")]));
+        scene.shows(begun, json!(["restored", format!("c{head}")]));
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
             assert_eq!(scene.sweeps(kind, ids, head), SweepOutcome::Done);
         }
         scene.finishes();
-        assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([head, head]));
+        scene.shows("SELECT position, head FROM _sync", json!([head, head]));
         let offered = "SELECT id, method, state FROM edits ORDER BY id";
         assert_eq!(scene.rows(offered), json!([[1, "update", "conflict"], [2, "create", "conflict"]]), "{head}");
-        assert_eq!(
-            scene.row("SELECT floor, title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'"),
-            json!(["2", "Sweep"])
-        );
+        scene.shows("SELECT floor, title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'", json!(["2", "Sweep"]));
     }
 }
 
@@ -144,12 +141,12 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
     assert_eq!((begun.scope, begun.tail_position), (ALL_RECORDS, Some(5)));
-    assert_eq!(scene.row("SELECT cursor, position, phase FROM _sync"), json!(["c5", 5, "reconciling"]));
+    scene.shows("SELECT cursor, position, phase FROM _sync", json!(["c5", 5, "reconciling"]));
     let kitchen = record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }));
     scene.is_listed(Kind::Room, vec![kitchen], 5);
     assert_eq!(scene.sweeps(Kind::Room, &[(ROOM, 5)], 5), SweepOutcome::Done);
     scene.finishes();
-    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Kitchen", "2", 5]));
+    scene.shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
     assert_eq!(scene.plan(), [1, 2]);
 }
 
@@ -162,11 +159,11 @@ fn rebuild_keeps_the_reason_of_an_edit_whose_record_was_lost() {
     assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
     wreck.scene.finishes();
     let reason = "SELECT state, reason_code FROM edits WHERE id = 1";
-    assert_eq!(wreck.scene.row(reason), json!(["conflict", "lost_by_server"]));
+    wreck.scene.shows(reason, json!(["conflict", "lost_by_server"]));
     wreck.rebuilt();
     assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
     wreck.scene.finishes();
-    assert_eq!(wreck.scene.row(reason), json!(["conflict", "lost_by_server"]));
+    wreck.scene.shows(reason, json!(["conflict", "lost_by_server"]));
 }
 
 #[test]
@@ -174,7 +171,7 @@ fn rebuild_before_end_of_backfill_compares_at_its_end() {
     let mut wreck = Wreck::new();
     wreck.rebuilt();
     let scene = &mut wreck.scene;
-    assert_eq!(scene.row("SELECT cursor, EXISTS (SELECT 1 FROM _reconcile) FROM _sync"), json!(["c5", 0]));
+    scene.shows("SELECT cursor, EXISTS (SELECT 1 FROM _reconcile) FROM _sync", json!(["c5", 0]));
     scene.catch_up(event(6, "created", "room", HOME, json!({ "name": "Attic" })));
     let begun = reconcile::load(&scene.db).unwrap().expect("the feed has not shown the kitchen again");
     assert!(matches!(begun.scope, ReconcileScope::Everything { .. }));
@@ -189,7 +186,7 @@ fn rebuild_drops_cursor_that_the_server_does_not_know() {
     wreck.scene.forces(unknown);
     wreck.rebuilt();
     let stands = "SELECT _sync.cursor, blocked_by, cause, tail_position FROM _sync JOIN _reconcile";
-    assert_eq!(wreck.scene.row(stands), json!([null, null, "restored", null]));
+    wreck.scene.shows(stands, json!([null, null, "restored", null]));
 }
 
 #[test]
@@ -215,10 +212,7 @@ fn user_column_is_no_damage() {
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN my_note TEXT; UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [] as [String; 0]);
     assert_eq!(wreck.rebuilt().kept_as, None);
-    assert_eq!(
-        wreck.scene.row("SELECT kind, method, hex(my_note) FROM rooms"),
-        json!(["antique", "antique", "636166E9"])
-    );
+    wreck.scene.shows("SELECT kind, method, hex(my_note) FROM rooms", json!(["antique", "antique", "636166E9"]));
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn backfilled_profile_marks_update_maybe_applied() {
     scene.catch_up(profile(3, "Liege"));
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze(1, Mine), None);
-    assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Ghent"]));
+    scene.shows("SELECT e.state, city FROM edits e JOIN property", json!(["conflict", "Ghent"]));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn maybe_applied_edit_is_not_coalesced() {
     scene.hear(with_key(profile(4, "Ghent"), &first.key));
     assert_eq!(scene.outcomes(), "1 confirmed");
     assert_eq!(scene.plan(), [2]);
-    assert_eq!(scene.row("SELECT city, state FROM property"), json!(["Ghent", "Flanders"]));
+    scene.shows("SELECT city, state FROM property", json!(["Ghent", "Flanders"]));
 }
 
 #[test]

@@ -29,8 +29,8 @@ fn edit_passed_by_tail_is_offered_at_the_end() {
         assert_eq!(scene.states(), "sent sent", "{cause:?}");
         sweeps_theirs(&mut scene);
         assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
-        assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
-        assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Theirs", "high", 10]));
+        scene.shows("SELECT name, (rev IS NULL) FROM vehicles", json!(["Car", 1]));
+        scene.shows("SELECT title, priority, rev FROM tasks", json!(["Theirs", "high", 10]));
     }
 }
 

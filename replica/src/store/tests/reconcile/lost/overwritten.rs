@@ -46,7 +46,7 @@ fn overwritten_edit_is_not_lost() {
     scene.recovers(&unknown());
     ends_with_task(&mut scene, 8, noted("C"), false);
     assert_eq!(scene.states(), "");
-    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]));
+    scene.shows("SELECT title, (SELECT count(*) FROM rooms) FROM tasks", json!(["C", 0]));
     // Restored again, now with a known fork; the positions of these edits stay unknown.
     scene.recovers(&restored(Some(8)));
     ends_with_task(&mut scene, 8, noted("C"), false);
@@ -58,7 +58,7 @@ fn overwritten_edit_is_not_lost() {
     ends_with_task(&mut scene, 6, noted("B"), true);
     let lost = "SELECT id, method, patch ->> 'title', base ->> 'title' FROM edits ORDER BY id";
     assert_eq!(scene.rows(lost), json!([[3, "update", "C", "B"], [4, "delete", null, null]]));
-    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]));
+    scene.shows("SELECT title, (SELECT count(*) FROM rooms) FROM tasks", json!(["C", 0]));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn several_lost_edits_of_record_resend() {
         scene.rows(lost),
         json!([[1, r#"{"notes":"n"}"#, r#"{"notes":null}"#], [3, r#"{"title":"C"}"#, r#"{"title":"A"}"#]])
     );
-    assert_eq!(scene.row("SELECT title, notes FROM tasks"), json!(["C", "n"]));
+    scene.shows("SELECT title, notes FROM tasks", json!(["C", "n"]));
     scene.retry_each(&[1, 3]);
     assert_eq!(scene.states(), "waiting waiting");
 }
@@ -130,7 +130,7 @@ fn reshown_edit_is_lost_by_next_restore() {
         ends_with_task(&mut scene, 6, noted("B"), true);
         scene.discard(3).unwrap();
         scene.discard(4).unwrap();
-        assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["B", 1]));
+        scene.shows("SELECT title, (SELECT count(*) FROM rooms) FROM tasks", json!(["B", 1]));
         scene.recovers(&restored(next));
         ends_with_task(&mut scene, 5, plain("A"), false);
         assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
@@ -181,5 +181,5 @@ fn recreated_record_is_not_deleted() {
     scene.recovers(&restored(None));
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
     scene.finishes_at(20);
-    assert_eq!(scene.row("SELECT name, (SELECT count(*) FROM _base WHERE deleted) FROM vehicles"), json!(["Car", 0]));
+    scene.shows("SELECT name, (SELECT count(*) FROM _base WHERE deleted) FROM vehicles", json!(["Car", 0]));
 }

@@ -20,7 +20,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
     assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 93)], 200), SweepOutcome::Done);
     scene.finishes();
     assert_eq!(scene.edits(), "1 confirmed, 2 confirmed; ");
-    assert_eq!(scene.row("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks"), json!(["low", 0]));
+    scene.shows("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks", json!(["low", 0]));
 }
 
 /// The update of a task is confirmed, and the first copy of the restored server lacks the task.
@@ -45,13 +45,13 @@ fn record_of_next_copy_has_no_old_base() {
         let mut scene = gone_and_put_back_again(second);
         scene.finds(8, [(Kind::Task, vec![listed_task(6, "Other", "low")])]);
         assert_eq!(scene.states(), "conflict");
-        assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Other", "high", 6]));
+        scene.shows("SELECT title, priority, rev FROM tasks", json!(["Other", "high", 6]));
     }
     // The copy lacks the record too: the edits are still laid over the last version.
     let mut scene = gone_and_put_back_again(None);
     scene.finds(8, [(Kind::Task, vec![])]);
     let row = "SELECT state, title, tasks.priority FROM edits JOIN tasks";
-    assert_eq!(scene.row(row), json!(["conflict", "Paint", "high"]));
+    scene.shows(row, json!(["conflict", "Paint", "high"]));
 }
 
 #[test]
