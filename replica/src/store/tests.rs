@@ -171,14 +171,14 @@ impl Scene {
 
     /// A replica without records, and what a person does.
     fn written(sql: &str) -> Scene {
-        let scene = Scene::new();
+        let mut scene = Scene::new();
         scene.does(sql);
         scene
     }
 
     /// The task at revision 5, and what a person does to it.
     fn edited(sql: &str) -> Scene {
-        let scene = Scene::with_task();
+        let mut scene = Scene::with_task();
         scene.does(sql);
         scene
     }
@@ -190,7 +190,7 @@ impl Scene {
 
     /// The same, and what a person does to it.
     fn edited_at_present(sql: &str) -> Scene {
-        let scene = Scene::with_task_at_present();
+        let mut scene = Scene::with_task_at_present();
         scene.does(sql);
         scene
     }
@@ -215,13 +215,15 @@ impl Scene {
     }
 
     /// Plain SQL of a script: one statement or several.
-    fn does(&self, text: &str) {
+    fn does(&mut self, text: &str) -> &mut Self {
         self.db.execute_batch(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        self
     }
 
     /// SQL in a transaction of the sync, which may write what a script may not.
-    fn forces(&mut self, text: &str) {
+    fn forces(&mut self, text: &str) -> &mut Self {
         gate::sync_tx(&mut self.db, |tx| Ok(tx.execute_batch(text)?)).unwrap();
+        self
     }
 
     /// The first value of a query, as text.
@@ -244,8 +246,9 @@ impl Scene {
 
     /// Asserts the only row that a query finds.
     #[track_caller]
-    fn shows(&self, text: &str, expected: Value) {
+    fn shows(&self, text: &str, expected: Value) -> &Self {
         assert_eq!(self.row(text), expected, "{text}");
+        self
     }
 
     /// The only column of each row that a query finds, as a JSON array.
@@ -254,35 +257,37 @@ impl Scene {
         rows.as_array().unwrap().iter().map(|row| row[0].clone()).collect()
     }
 
-    fn hear(&mut self, events: impl Events) {
+    fn hear(&mut self, events: impl Events) -> &mut Self {
         let events = events.list();
-        self.apply(FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More });
+        self.apply(FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More })
     }
 
-    fn is_at_present(&mut self, head: i64) {
-        self.apply(FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() });
+    fn is_at_present(&mut self, head: i64) -> &mut Self {
+        self.apply(FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() })
     }
 
     /// Hears these events, the last of which is the newest of the server.
-    fn catch_up(&mut self, events: impl Events) {
+    fn catch_up(&mut self, events: impl Events) -> &mut Self {
         let events = events.list();
         let head = events.last().unwrap().id;
         self.hear(events);
-        self.is_at_present(head);
+        self.is_at_present(head)
     }
 
-    fn apply(&mut self, batch: FeedBatch) {
-        self.apply_at(batch, at(0));
+    fn apply(&mut self, batch: FeedBatch) -> &mut Self {
+        self.apply_at(batch, at(0))
     }
 
     /// Applies a batch, when it is `now` by the clock of this machine.
-    fn apply_at(&mut self, batch: FeedBatch, now: Timestamp) {
+    fn apply_at(&mut self, batch: FeedBatch, now: Timestamp) -> &mut Self {
         feed::apply(&mut self.db, &batch, None, &live(now)).unwrap();
+        self
     }
 
     /// The server reports its head. The edits were accepted before the report.
-    fn greets(&mut self, head: i64, accepted: &[i64]) {
+    fn greets(&mut self, head: i64, accepted: &[i64]) -> &mut Self {
         sync_state::record_greeting(&mut self.db, &greeting(head, accepted), at(0)).unwrap();
+        self
     }
 
     /// The first edit of each group that may be sent.
@@ -319,56 +324,59 @@ impl Scene {
     }
 
     #[track_caller]
-    fn sends_nothing(&mut self, edits: impl Edits) {
+    fn sends_nothing(&mut self, edits: impl Edits) -> &mut Self {
         assert_eq!(self.freeze(edits, Ask), None);
+        self
     }
 
-    fn answer(&mut self, edit: i64, verdict: WriteOutcome) {
+    fn answer(&mut self, edit: i64, verdict: WriteOutcome) -> &mut Self {
         answers::record_outcomes(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
+        self
     }
 
     /// Sends edits, and the request ends like this.
     #[track_caller]
-    fn attempt(&mut self, edits: impl Edits, outcome: WriteOutcome) -> push::Request {
+    fn attempt(&mut self, edits: impl Edits, outcome: WriteOutcome) -> &mut Self {
         let edits = edits.group();
-        let request = self.freeze_groups(std::slice::from_ref(&edits), Ask).expect("a request");
-        self.answer(edits[0], outcome);
-        request
+        self.freeze_groups(std::slice::from_ref(&edits), Ask).expect("a request");
+        self.answer(edits[0], outcome)
     }
 
     /// Sends edits, and the server accepts them at a position that the feed has not passed.
     #[track_caller]
-    fn accept(&mut self, edits: impl Edits, rev: i64) -> push::Request {
+    fn accept(&mut self, edits: impl Edits, rev: i64) -> &mut Self {
         self.attempt(edits, accepted(rev))
     }
 
     /// Several edits, each accepted at its own position.
-    fn accept_each(&mut self, edits: &[(i64, i64)]) {
+    fn accept_each(&mut self, edits: &[(i64, i64)]) -> &mut Self {
         for &(edit, rev) in edits {
             self.accept(edit, rev);
         }
+        self
     }
 
     #[track_caller]
-    fn reject(&mut self, edits: impl Edits) {
-        self.attempt(edits, rejected());
+    fn reject(&mut self, edits: impl Edits) -> &mut Self {
+        self.attempt(edits, rejected())
     }
 
     /// The edits are confirmed, and the feed has passed their position.
     #[track_caller]
-    fn confirm(&mut self, edits: impl Edits, event: Event) {
+    fn confirm(&mut self, edits: impl Edits, event: Event) -> &mut Self {
         self.accept(edits, event.id);
-        self.hear(event);
+        self.hear(event)
     }
 
     fn retry(&mut self, edit: i64) -> Result<Decided, String> {
         with_sentence(decide::retry(&mut self.db, edit))
     }
 
-    fn retry_each(&mut self, edits: &[i64]) {
+    fn retry_each(&mut self, edits: &[i64]) -> &mut Self {
         for &edit in edits {
             self.retry(edit).unwrap();
         }
+        self
     }
 
     fn discard(&mut self, edit: i64) -> Result<Decided, String> {

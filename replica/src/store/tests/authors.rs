@@ -21,13 +21,11 @@ fn author_is_unknown_until_server_confirms() {
 fn author_follows_server_under_local_edit() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     assert_eq!(scene.row(SHOWN), json!(["Mine", "device 5", 5, null]), "the edit is not on the server");
-    scene.hear(task(6, "Paint", "high"));
-    scene.shows(SHOWN, json!(["Mine", "device 6", 6, null]));
+    scene.hear(task(6, "Paint", "high")).shows(SHOWN, json!(["Mine", "device 6", 6, null]));
     let why = explain_record(&scene.db, Kind::Task, TASK).unwrap().unwrap();
     assert_eq!((why.rev, why.updated_by.as_deref()), (Some(6), Some("device 6")));
     // Equal values of another author are no edit and no conflict.
-    scene.hear(task(7, "Paint", "high"));
-    scene.shows(SHOWN, json!(["Mine", "device 7", 7, null]));
+    scene.hear(task(7, "Paint", "high")).shows(SHOWN, json!(["Mine", "device 7", 7, null]));
     assert_eq!(scene.states(), "waiting");
 }
 
@@ -36,15 +34,13 @@ fn record_of_older_server_has_no_author() {
     let mut scene = Scene::new();
     let mut event = task(5, "Paint", "low");
     event.payload.as_mut().unwrap().remove("updated_by");
-    scene.hear(event);
-    scene.shows(SHOWN, json!(["Paint", null, 5, null]));
+    scene.hear(event).shows(SHOWN, json!(["Paint", null, 5, null]));
 }
 
 #[test]
 fn verify_compares_authors() {
     let mut scene = Scene::with_task();
-    scene.is_at_present(5);
-    scene.forces("UPDATE tasks SET updated_by = 'me'");
+    scene.is_at_present(5).forces("UPDATE tasks SET updated_by = 'me'");
     let record = task(5, "Paint", "low").payload.unwrap();
     let listing = [(Kind::Task, Listing { records: vec![(record, 5)], as_of: 5 })];
     let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;

@@ -31,8 +31,7 @@ fn resolve_one_half_decides_whole_subject() {
     ] {
         let mut scene = Scene::with(about(5, first));
         scene.does(&format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'"));
-        scene.hear(about(6, second));
-        scene.sends_nothing(1);
+        scene.hear(about(6, second)).sends_nothing(1);
         let resolution = Resolution { fields: BTreeMap::from([(field.to_owned(), choice)]), rest: None };
         scene.resolve(1, &resolution).unwrap();
         scene.shows("SELECT subject_type, subject_id FROM tasks", json!(then));
@@ -57,9 +56,7 @@ fn resolve_mine_keeps_subject_whole() {
             event(4, "created", "vehicle", car, json!({ "name": "Car" })),
             about(5, &before),
         ]);
-        scene.does(&format!("UPDATE documents SET {change}"));
-        scene.hear(about(6, &theirs));
-        scene.sends_nothing(1);
+        scene.does(&format!("UPDATE documents SET {change}")).hear(about(6, &theirs)).sends_nothing(1);
         let shown = "SELECT subject_type, subject_id FROM documents";
         assert_eq!(scene.row(shown), mine);
         assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "2");
@@ -71,8 +68,7 @@ fn resolve_mine_keeps_subject_whole() {
         for (policy, then) in [(Mine, &mine), (Theirs, &theirs)] {
             let mut scene =
                 Scene::with([event(3, "created", "inventory", second, json!({ "name": "Drill" })), about(5, &before)]);
-            scene.does(&format!("UPDATE documents SET {change}"));
-            scene.hear(about(6, &theirs));
+            scene.does(&format!("UPDATE documents SET {change}")).hear(about(6, &theirs));
             scene.freeze(1, policy);
             assert_eq!(scene.row(shown), *then);
         }
@@ -98,7 +94,7 @@ fn resolve_theirs_updates_later_base() {
 
 #[test]
 fn edit_of_deleted_record_keeps_title() {
-    let scene = Scene::with_task();
+    let mut scene = Scene::with_task();
     scene.does("UPDATE tasks SET priority = 'high'; DELETE FROM tasks");
     let titles: Vec<String> =
         crate::store::edits::list(&scene.db).unwrap().into_iter().map(|edit| edit.title).collect();
@@ -115,8 +111,7 @@ fn discard_updates_blocked_reason() {
     ]);
     scene.does(&format!("UPDATE rooms SET floor = '1' WHERE id = '{ROOM}'"));
     scene.does(&format!("UPDATE rooms SET floor = '2' WHERE id = '{HOME}'; UPDATE inventory SET room_id = '{HOME}'"));
-    scene.reject(1);
-    scene.reject(2);
+    scene.reject(1).reject(2);
     scene.plan();
     let reason = "SELECT reason FROM edits WHERE id = 3";
     assert_eq!(scene.one(reason), "waits for edit 2, which needs you");
@@ -129,8 +124,7 @@ fn discard_updates_blocked_reason() {
 #[test]
 fn change_of_rejected_create_unblocks_others() {
     let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
-    scene.reject(1);
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')")).reject(1);
     scene.plan();
     assert_eq!(scene.states(), "rejected blocked");
     assert!(scene.retry(2).unwrap_err().contains("needs you first"));
@@ -146,8 +140,7 @@ fn change_of_rejected_create_unblocks_others() {
 fn discard_create_ends_later_edits() {
     let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("UPDATE rooms SET floor = '1'");
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
-    scene.reject(1);
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')")).reject(1);
     let decided = scene.discard(1).unwrap();
     assert!(decided.sentence.contains("another change names this room"), "{}", decided.sentence);
     assert_eq!(scene.edits(), "1 discarded, 2 discarded; waiting");
@@ -314,8 +307,7 @@ fn resolve_deleted_there_creates_or_discards() {
 fn update_of_deleted_create_stays_visible() {
     let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.does("UPDATE tasks SET notes = 'And more'");
-    scene.hear(deleted(6));
+    scene.does("UPDATE tasks SET notes = 'And more'").hear(deleted(6));
     assert_eq!(scene.states(), "conflict conflict");
     scene.answer(1, accepted(4));
     assert_eq!(scene.edits(), "1 confirmed; conflict");
@@ -344,8 +336,7 @@ fn response_404_is_forgotten_on_contact() {
     let mut scene = Scene::deleted_by_an_answer();
     // The server is restored to before the delete, but not before the position of this replica: only another response
     // shows the record.
-    scene.greets(5, &[]);
-    scene.does("DELETE FROM tasks");
+    scene.greets(5, &[]).does("DELETE FROM tasks");
     scene.discard(1).unwrap();
     assert_eq!(scene.plan(), [2]);
     assert_eq!(scene.send(2).verb, "DELETE");
@@ -394,8 +385,7 @@ fn resolve_used_id() {
 #[test]
 fn resolve_id_of_other_kind_makes_new_id() {
     let mut scene = Scene::present(room(4, "Shed"));
-    scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms");
-    scene.sends_nothing(1);
+    scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms").sends_nothing(1);
     let refused = scene.retry(1).unwrap_err();
     assert!(refused.contains("resolve it as mine to create a task with another id"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
@@ -418,8 +408,7 @@ fn create_deleted_there_is_not_resent() {
 #[test]
 fn fix_of_rejected_create_is_coalesced() {
     let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.reject(1);
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    scene.reject(1).does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
     scene.does("UPDATE rooms SET floor = '1'");
     assert_eq!(scene.ready_groups(), [[0; 0]; 0]);
     assert_eq!(scene.states(), "rejected blocked blocked");

@@ -197,7 +197,7 @@ fn document_of_the_feed_names_a_wanted_file() {
 
 #[test]
 fn scripts_name_files_but_do_not_write_them() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     let hash = "cd".repeat(32);
     scene.does(&format!("INSERT INTO documents (title, file_sha256) VALUES ('Deed', '{hash}')"));
     assert_eq!(scene.file_state(&hash), Some(FileState::Wanted));

@@ -45,10 +45,11 @@ impl Scene {
     }
 
     /// A person completes a task in the terminal UI, on 5 January.
-    fn complete(&mut self, id: &str) {
+    fn complete(&mut self, id: &str) -> &mut Self {
         let done: Fields =
             json!({ "status": "done", "completed_at": "2026-01-05T18:00:00.000Z" }).as_object().cloned().unwrap();
         edits::update(&mut self.db, Origin::Tui, Kind::Task, id, &done).unwrap();
+        self
     }
 
     /// Title, status, due date, anchor and rev of the next task; null without a row.
@@ -58,11 +59,11 @@ impl Scene {
     }
 
     /// The server accepts the completion and shows it.
-    fn confirm_completion(&mut self) {
+    fn confirm_completion(&mut self) -> &mut Self {
         let groups = self.ready_groups();
         self.freeze_groups(&groups[..1], Ask).expect("a request");
         self.answer(groups[0][0], accepted(6));
-        self.hear(monthly(6, "done"));
+        self.hear(monthly(6, "done"))
     }
 }
 
@@ -136,13 +137,11 @@ fn used_id_makes_no_next() {
 #[test]
 fn reopened_task_makes_no_second_next() {
     let mut scene = Scene::completed();
-    scene.does(&format!("UPDATE tasks SET status = 'open' WHERE id = '{TASK}'"));
-    scene.complete(TASK);
+    scene.does(&format!("UPDATE tasks SET status = 'open' WHERE id = '{TASK}'")).complete(TASK);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "2");
     // The server must see the first completion: later edits are not coalesced with it.
     assert_eq!(scene.ready_groups(), [[1]]);
-    scene.confirm_completion();
-    scene.hear(of_series(7, &next(), "open", "2026-02-28"));
+    scene.confirm_completion().hear(of_series(7, &next(), "open", "2026-02-28"));
     assert_eq!(scene.ready_groups(), [[3, 4]]);
 }
 
@@ -159,12 +158,10 @@ fn second_completion_keeps_its_moment() {
         event.payload.as_mut().unwrap().insert("completed_at".to_owned(), moment.into());
         event
     };
-    scene.accept(1, 6);
-    scene.hear([done(6, "2026-01-05T18:00:00.000Z"), of_series(7, &next(), "open", "2026-02-28")]);
+    scene.accept(1, 6).hear([done(6, "2026-01-05T18:00:00.000Z"), of_series(7, &next(), "open", "2026-02-28")]);
     let request = scene.send([3, 4]);
     assert_eq!(body(&request), json!({ "status": "done", "completed_at": again }));
-    scene.answer(3, accepted(8));
-    scene.hear(done(8, again));
+    scene.answer(3, accepted(8)).hear(done(8, again));
     let moment = format!("SELECT completed_at FROM tasks WHERE id = '{TASK}'");
     assert_eq!((scene.one(&moment), scene.states().as_str()), (again.to_owned(), ""));
     // The status was already done on the server by the first completion made here, not by somebody else.
@@ -181,8 +178,7 @@ fn next_task_of_own_completion_is_own_change() {
     ))
     };
     let mut scene = Scene::completed();
-    scene.confirm_completion();
-    scene.hear(of_series(7, &next(), "open", "2026-02-28"));
+    scene.confirm_completion().hear(of_series(7, &next(), "open", "2026-02-28"));
     assert_eq!(is_own(&scene), "1");
     scene.hear(of_series(9, &next(), "open", "2026-03-01"));
     assert_eq!(is_own(&scene), "0", "somebody changed the task since");
@@ -206,7 +202,6 @@ fn next_task_counts_only_after_its_completion() {
     let mut scene = Scene::written(&format!(
         "INSERT INTO tasks (id, title, recurrence, due_on) VALUES ('{TASK}', 'Filter', 'monthly', '2026-01-31')"
     ));
-    scene.complete(TASK);
-    scene.send([1, 2]);
+    scene.complete(TASK).send([1, 2]);
     assert_eq!(waiting(&scene), json!([1, 0]));
 }

@@ -10,8 +10,9 @@ use crate::store::outside::{Restored, held};
 
 impl Scene {
     /// What another program with plain SQL does, by a connection of its own.
-    fn outsider(&self, sql: &str) {
+    fn outsider(&mut self, sql: &str) -> &mut Self {
         Connection::open(self.db_path()).unwrap().execute_batch(sql).unwrap();
+        self
     }
 
     /// Opens the database as the next program of the replica does.
@@ -30,8 +31,7 @@ impl Scene {
             let record = json!({ "name": format!("Room {n}"), "floor": "1" });
             event(n, "created", "room", &id, record)
         });
-        scene.hear(rooms.collect::<Vec<_>>());
-        scene.is_at_present(count);
+        scene.hear(rooms.collect::<Vec<_>>()).is_at_present(count);
         scene
     }
 }
@@ -204,8 +204,7 @@ fn objects_of_people_stay_on_replaced_table() {
 #[test]
 fn dropped_table_returns_whole() {
     let mut scene = Scene::with_rooms(3);
-    scene.does("UPDATE rooms SET name = 'Hall' WHERE name = 'Room 1'");
-    scene.outsider("DROP TABLE rooms");
+    scene.does("UPDATE rooms SET name = 'Hall' WHERE name = 'Room 1'").outsider("DROP TABLE rooms");
     let restored = scene.reopened();
     assert_eq!((restored.edits, restored.held), (0, 3));
     assert_eq!(scene.rows("SELECT name FROM rooms ORDER BY name"), json!([["Hall"], ["Room 2"], ["Room 3"]]));
@@ -285,8 +284,7 @@ fn refused_value_needs_a_person_without_a_server() {
 #[test]
 fn missing_view_changes_no_row() {
     let mut scene = Scene::with_rooms(20);
-    scene.outsider("DROP VIEW home_value");
-    scene.hear(task(21, "Paint", "low"));
+    scene.outsider("DROP VIEW home_value").hear(task(21, "Paint", "low"));
     assert_eq!(scene.reopened().objects, ["the view home_value"]);
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
 }
@@ -327,8 +325,7 @@ fn new_rows_keep_values_of_added_columns() {
     let plain = "DROP TRIGGER _rooms_after_insert; DROP TRIGGER _rooms_before_insert; INSERT INTO rooms (name, stars) VALUES ('Shed', 4)";
     for (sql, named, stars) in [(new_table.as_str(), "Shed", "4"), (&many, "Cell 60", "60"), (plain, "Shed", "4")] {
         let mut scene = Scene::with_rooms(2);
-        scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER; UPDATE rooms SET stars = 1");
-        scene.outsider(sql);
+        scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER; UPDATE rooms SET stars = 1").outsider(sql);
         if scene.reopened().held > 0 {
             held::accept(&mut scene.db).unwrap();
         }

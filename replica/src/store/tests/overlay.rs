@@ -20,11 +20,9 @@ fn update_queues_changes_over_base() {
     scene.hear(task(7, "Paint all", "low"));
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.body.as_deref()), ("PATCH", Some(r#"{"priority":"high"}"#)));
-    scene.answer(1, accepted(9));
-    scene.hear(room(8, "Shed"));
+    scene.answer(1, accepted(9)).hear(room(8, "Shed"));
     assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint all", "high"]), "no flicker back");
-    scene.hear(task(9, "Paint all", "high"));
-    scene.shows("SELECT priority, rev FROM tasks", json!(["high", 9]));
+    scene.hear(task(9, "Paint all", "high")).shows("SELECT priority, rev FROM tasks", json!(["high", 9]));
     scene.shows("SELECT outcome, rev FROM edit_history", json!(["confirmed", 9]));
     scene.shows(
         "SELECT rev, fields ->> 'priority', (SELECT count(*) FROM edits) FROM _base WHERE kind = 'task'",
@@ -36,10 +34,8 @@ fn update_queues_changes_over_base() {
 #[test]
 fn repeated_or_old_events_change_nothing() {
     let mut scene = Scene::with([task(5, "Paint", "low"), task(7, "Paint all", "high")]);
-    scene.hear(task(5, "Paint", "low"));
-    scene.shows("SELECT title, rev FROM tasks", json!(["Paint all", 7]));
-    scene.hear(deleted(8));
-    scene.hear(task(7, "Paint all", "high"));
+    scene.hear(task(5, "Paint", "low")).shows("SELECT title, rev FROM tasks", json!(["Paint all", 7]));
+    scene.hear(deleted(8)).hear(task(7, "Paint all", "high"));
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0", "a deleted record does not come back");
     assert_eq!(scene.one("SELECT position FROM _sync"), "8");
     assert!(
@@ -117,10 +113,8 @@ fn edit_of_deleted_record_stays_visible() {
 #[test]
 fn delete_after_confirmation_in_one_batch() {
     let mut scene = Scene::with_task();
-    scene.is_at_present(5);
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    let key = scene.send(1).key;
-    scene.hear([with_key(task(6, "Mine", "low"), &key), deleted(7)]);
+    scene.is_at_present(5).does("UPDATE tasks SET title = 'Mine'").send(1);
+    scene.hear([with_key(task(6, "Mine", "low"), "key-1"), deleted(7)]);
     assert_eq!(scene.outcomes(), "1 confirmed");
     scene.shows("SELECT (SELECT count(*) FROM tasks), rev, deleted, fields FROM _base", json!([0, 7, 1, "{}"]));
 }
@@ -158,21 +152,17 @@ fn unknown_members_are_kept() {
     assert_eq!(scene.one("SELECT count(*) FROM sync_log WHERE level = 'warning'"), "2");
     scene.does("UPDATE tasks SET title = 'Paint all'");
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Paint all"}"#);
-    scene.hear(task(4, "x", "low"));
-    scene.shows("SELECT title, rev FROM tasks", json!(["Paint all", 4]));
+    scene.hear(task(4, "x", "low")).shows("SELECT title, rev FROM tasks", json!(["Paint all", 4]));
 }
 
 #[test]
 fn unknown_event_type_applies_payload() {
     let mut scene = Scene::with_task();
     let again = |id, word: &str, title: &str| event(id, word, "task", TASK, json!({ "title": title }));
-    scene.hear(again(6, "restored", "Paint all"));
-    scene.shows("SELECT title, rev FROM tasks", json!(["Paint all", 6]));
-    scene.hear(again(5, "restored", "late"));
-    scene.shows("SELECT title, rev FROM tasks", json!(["Paint all", 6]));
+    scene.hear(again(6, "restored", "Paint all")).shows("SELECT title, rev FROM tasks", json!(["Paint all", 6]));
+    scene.hear(again(5, "restored", "late")).shows("SELECT title, rev FROM tasks", json!(["Paint all", 6]));
     // The event changes the base image as every other event.
-    scene.does("UPDATE tasks SET notes = 'Mine'");
-    scene.hear(again(8, "restored", "Paint none"));
+    scene.does("UPDATE tasks SET notes = 'Mine'").hear(again(8, "restored", "Paint none"));
     scene.shows("SELECT title, rev, notes FROM tasks", json!(["Paint none", 8, "Mine"]));
     // An event without a record shows nothing.
     scene.hear(event(9, "archived", "task", TASK, Value::Null));
@@ -207,9 +197,7 @@ fn unknown_event_is_logged_once() {
 fn lost_head_is_not_claimed() {
     let mut scene = Scene::new();
     // The server reported its head, was restored to an older copy, and then sent its feed from the beginning.
-    scene.greets(17, &[]);
-    scene.is_at_present(6);
-    scene.shows("SELECT position, head FROM sync_status", json!([6, 6]));
+    scene.greets(17, &[]).is_at_present(6).shows("SELECT position, head FROM sync_status", json!([6, 6]));
 }
 
 #[test]
@@ -220,8 +208,7 @@ fn greeting_head_is_not_position() {
     // The disk had no room for the offline phase, and the process ends before the next phase is written.
     scene.greets(7, &[]);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "catching_up");
-    scene.is_at_present(7);
-    scene.greets(7, &[]);
+    scene.is_at_present(7).greets(7, &[]);
     assert_eq!(scene.one("SELECT phase FROM _sync"), "live");
 }
 
@@ -243,8 +230,7 @@ fn update_seen_refuses_changed_value() {
         edits::update_seen(&mut scene.db, Origin::Tui, task_kind, TASK, &fields(json!({ "title": title })), seen)
             .unwrap()
     };
-    scene.hear(task(5, "Paint", "low"));
-    scene.hear(task(6, "Paint the fence", "low"));
+    scene.hear(task(5, "Paint", "low")).hear(task(6, "Paint the fence", "low"));
     assert!(!update(&mut scene, "Mine", &seen));
     scene.shows("SELECT title, (SELECT count(*) FROM edits) FROM tasks", json!(["Paint the fence", 0]));
     // The person has seen the new value; the change is based on that value.

@@ -15,27 +15,34 @@ pub(super) fn record(id: &str, rev: i64, fields: Value) -> Fields {
 }
 
 impl Scene {
-    pub(super) fn recovers(&mut self, cause: &ReconcileCause) -> crate::model::Reconcile {
+    fn begins(&mut self, cause: &ReconcileCause) -> Reconcile {
         self.forces("UPDATE _sync SET cursor = 'c'");
         reconcile::begin(&mut self.db, cause).unwrap().unwrap()
     }
 
+    pub(super) fn recovers(&mut self, cause: &ReconcileCause) -> &mut Self {
+        self.begins(cause);
+        self
+    }
+
     /// The same, and the feed has reached its head meanwhile.
-    fn recovers_at(&mut self, cause: &ReconcileCause, head: i64) {
+    fn recovers_at(&mut self, cause: &ReconcileCause, head: i64) -> &mut Self {
         self.recovers(cause);
-        self.is_at_present(head);
+        self.is_at_present(head)
     }
 
     /// The answer to a query is written, with the step after it.
-    pub(super) fn saves(&mut self, query: ReconcileQuery, found: ReconcileResponse, then: ReconcileStep) {
+    pub(super) fn saves(&mut self, query: ReconcileQuery, found: ReconcileResponse, then: ReconcileStep) -> &mut Self {
         reconcile::save_responses(&mut self.db, &[(query, found)], &then).unwrap();
+        self
     }
 
-    pub(super) fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) {
+    pub(super) fn is_listed(&mut self, kind: Kind, records: Vec<Fields>, as_of: i64) -> &mut Self {
         let question = ReconcileQuery::Changes { kind, since: String::new(), cursor: None };
         let then = ReconcileStep::Ids { kind, cursor: None, as_of: None };
         let found = ReconcileResponse { records, as_of, ..ReconcileResponse::default() };
         self.saves(question, found, then);
+        self
     }
 
     /// The server lists these ids as the whole of a kind, and the sweep deletes the others.
@@ -61,25 +68,26 @@ impl Scene {
         reconcile::sweep(&mut self.db, kind, as_of, &ReconcileStep::Done, at(0)).unwrap()
     }
 
-    pub(super) fn finishes(&mut self) {
+    pub(super) fn finishes(&mut self) -> &mut Self {
         reconcile::finish(&mut self.db, at(0)).unwrap();
+        self
     }
 
     /// The feed is at this head, and the reconcile ends.
-    pub(super) fn finishes_at(&mut self, head: i64) {
+    pub(super) fn finishes_at(&mut self, head: i64) -> &mut Self {
         self.is_at_present(head);
-        self.finishes();
+        self.finishes()
     }
 
     /// The lists of the server show these records of each kind and no others, and the reconcile ends.
-    fn finds(&mut self, as_of: i64, lists: impl IntoIterator<Item = (Kind, Vec<Fields>)>) {
+    fn finds(&mut self, as_of: i64, lists: impl IntoIterator<Item = (Kind, Vec<Fields>)>) -> &mut Self {
         for (kind, records) in lists {
             self.is_listed(kind, records.clone(), as_of);
             let id = |record| (Fields::get(record, "id").unwrap().as_str().unwrap(), record["rev"].as_i64().unwrap());
             let ids: Vec<(&str, i64)> = records.iter().map(id).collect();
             assert_eq!(self.sweeps(kind, &ids, as_of), SweepOutcome::Done, "{kind}");
         }
-        self.finishes_at(as_of);
+        self.finishes_at(as_of)
     }
 
     /// The server lists these rooms, each at the revision of its number.
@@ -133,8 +141,7 @@ fn with_rooms_at_present(count: i64) -> Scene {
 /// A task whose accepted delete lies in a gap: by position 90 the task is not listed.
 fn deleted_in_gap() -> Scene {
     let mut scene = Scene::edited_at_present("DELETE FROM tasks");
-    scene.accept(1, 9);
-    scene.recovers_at(&gap(), 90);
+    scene.accept(1, 9).recovers_at(&gap(), 90);
     scene.sweeps(Kind::Task, &[], 90);
     scene.finishes();
     scene
@@ -158,7 +165,7 @@ fn gap() -> ReconcileCause {
 fn gap_reconcile_keeps_pending_edits() {
     let mut scene = Scene::with([task(5, "Paint", "low"), room(6, "Shed"), car(7)]);
     scene.does("INSERT INTO tasks (title) VALUES ('Mine'); UPDATE rooms SET name = 'My shed'");
-    assert_eq!(scene.recovers(&gap()).scope.since(), Some(&at(7).to_string()));
+    assert_eq!(scene.begins(&gap()).scope.since(), Some(&at(7).to_string()));
     scene.shows("SELECT phase, position FROM sync_status", json!(["reconciling", 7]));
     scene.hear(paper(91, "Deed"));
     assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([7, 91]), "what the tail says is not all there is");
@@ -166,8 +173,7 @@ fn gap_reconcile_keeps_pending_edits() {
     scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
     assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
     assert_eq!(scene.sweeps(Kind::Room, &[], 90), SweepOutcome::Done);
-    scene.finishes();
-    scene.shows("SELECT position, backfilled FROM _sync", json!([91, 1]));
+    scene.finishes().shows("SELECT position, backfilled FROM _sync", json!([91, 1]));
     assert_eq!(scene.column("SELECT title FROM tasks"), json!(["Mine"]));
     assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
     assert_eq!(scene.one("SELECT title FROM documents"), "Deed", "the newer form stays");
@@ -178,8 +184,7 @@ fn gap_reconcile_keeps_pending_edits() {
 #[test]
 fn record_after_listing_is_not_deleted() {
     let mut scene = Scene::with_task();
-    scene.recovers(&gap());
-    scene.hear(event(92, "created", "task", ROOM, json!({ "title": "New" })));
+    scene.recovers(&gap()).hear(event(92, "created", "task", ROOM, json!({ "title": "New" })));
     scene.sweeps(Kind::Task, &[], 91);
     assert_eq!(scene.column("SELECT title FROM tasks"), json!(["New"]));
     scene.hear(task(5, "Paint", "low"));
@@ -189,11 +194,9 @@ fn record_after_listing_is_not_deleted() {
 #[test]
 fn acked_edit_stays_until_record_comes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.accept(1, 8);
-    scene.recovers_at(&gap(), 90);
+    scene.accept(1, 8).recovers_at(&gap(), 90);
     scene.shows("SELECT title, state FROM tasks JOIN edits", json!(["Mine", "sent"]));
-    scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90);
-    scene.finishes();
+    scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "Mine" }))], 90).finishes();
     scene.shows("SELECT title, rev, (SELECT outcome FROM edit_history) FROM tasks", json!(["Mine", 8, "confirmed"]));
 }
 
@@ -224,8 +227,7 @@ fn guard_ignores_records_fetched_meanwhile() {
         |from: i64, to: i64| (from..=to).map(|n| record(&room_id(n), n, json!({ "name": "Other" }))).collect();
     scene.is_listed(Kind::Room, fetched(101, 400), 500);
     // A second reconcile begins before the end of the first.
-    scene.recovers(&gap());
-    scene.is_listed(Kind::Room, fetched(401, 500), 500);
+    scene.recovers(&gap()).is_listed(Kind::Room, fetched(401, 500), 500);
     assert_eq!(scene.lists_rooms(101..=500, 500), SweepOutcome::TooMany { gone: 60, of: 60 });
     assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE name = 'Room'"), "60");
 }
@@ -299,7 +301,7 @@ fn gap_deletes_what_the_server_lists_as_deleted() {
     let mut scene = with_rooms_at_present(5);
     scene.does(&format!("UPDATE rooms SET name = 'Mine' WHERE id = '{}'", room_id(2)));
     scene.does(&format!("DELETE FROM rooms WHERE id = '{}'", room_id(3)));
-    let begun = scene.recovers(&gap());
+    let begun = scene.begins(&gap());
     assert_eq!(begun.scope, ReconcileScope::Changed { since: at(5).to_string(), since_rev: 5 });
     scene.is_at_present(90);
     // Room 4 was changed after a delete that another history may have had; room 9 was never known.
@@ -352,9 +354,8 @@ fn sweep_without_list_deletes_nothing_and_lists() {
 
 #[test]
 fn only_a_gap_after_a_whole_backfill_compares_changes() {
-    let changed = |scene: &mut Scene, cause: &ReconcileCause| {
-        matches!(scene.recovers(cause).scope, ReconcileScope::Changed { .. })
-    };
+    let changed =
+        |scene: &mut Scene, cause: &ReconcileCause| matches!(scene.begins(cause).scope, ReconcileScope::Changed { .. });
     let mut scene = with_rooms_at_present(1);
     assert!(changed(&mut scene, &gap()));
     assert!(changed(&mut scene, &gap()), "a second gap");
@@ -381,17 +382,16 @@ fn request_during_question_keeps_listing() {
 #[test]
 fn agreement_covers_asked_deletions_only() {
     let mut scene = Scene::with_task_at_present();
-    assert!(scene.recovers(&ReconcileCause::Asked { accepted: true }).accepted);
+    assert!(scene.begins(&ReconcileCause::Asked { accepted: true }).accepted);
     let again = reconcile::begin(&mut scene.db, &asked()).unwrap().unwrap();
     assert!(again.accepted, "of the same server");
-    assert!(!scene.recovers(&gap()).accepted, "what was forgotten since is of a later time");
+    assert!(!scene.begins(&gap()).accepted, "what was forgotten since is of a later time");
 }
 
 /// A task whose update was sent at 5 without a response; then a gap in which somebody changed the task.
 fn sent_before_a_gap() -> Scene {
     let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
-    scene.attempt(1, no_answer());
-    scene.recovers(&gap());
+    scene.attempt(1, no_answer()).recovers(&gap());
     scene
 }
 
@@ -415,8 +415,7 @@ fn rejection_before_gap_keeps_maybe_applied() {
     let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
     scene.attempt(1, no_answer());
     // The update was applied at 6 and reversed at 7, the key is forgotten, and event 6 is missed.
-    scene.attempt(1, WriteOutcome::PreconditionFailed);
-    scene.recovers(&gap());
+    scene.attempt(1, WriteOutcome::PreconditionFailed).recovers(&gap());
     scene.finds(90, [(Kind::Task, vec![listed_task(7, "Paint", "low")])]);
     assert_eq!(scene.freeze_as("again", 1, Mine), None);
     scene.shows("SELECT state, (reason LIKE 'it may have been%') FROM edits", json!(["conflict", 1]));
@@ -426,8 +425,7 @@ fn rejection_before_gap_keeps_maybe_applied() {
 fn edit_shown_after_gap_is_merged() {
     let mut scene = sent_before_a_gap();
     scene.finds(90, [(Kind::Task, vec![listed_task(7, "Theirs", "high")])]);
-    scene.attempt(1, WriteOutcome::PreconditionFailed);
-    scene.sends_nothing(1);
+    scene.attempt(1, WriteOutcome::PreconditionFailed).sends_nothing(1);
     assert_eq!(scene.outcomes(), "1 merged");
 }
 
@@ -436,14 +434,12 @@ fn edit_not_applied_in_gap_is_resent() {
     // Nobody changed the task: the request was not applied, and a later rejection is final.
     let mut scene = sent_before_a_gap();
     scene.finds(90, [(Kind::Task, vec![listed_task(5, "Paint", "low")])]);
-    scene.attempt(1, WriteOutcome::PreconditionFailed);
-    scene.hear(task(91, "Theirs", "low"));
+    scene.attempt(1, WriteOutcome::PreconditionFailed).hear(task(91, "Theirs", "low"));
     assert!(scene.freeze_as("again", 1, Ask).is_some());
     // The rejection may also answer the only attempt.
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'high'");
     scene.send(1);
-    scene.recovers(&gap());
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.recovers(&gap()).answer(1, WriteOutcome::PreconditionFailed);
     scene.finds(90, [(Kind::Task, vec![listed_task(7, "Theirs", "low")])]);
     assert!(scene.freeze_as("again", 1, Ask).is_some());
 }
@@ -451,9 +447,7 @@ fn edit_not_applied_in_gap_is_resent() {
 #[test]
 fn first_profile_update_waits_once_it_exists() {
     let mut scene = Scene::new();
-    scene.is_at_present(5);
-    scene.does("INSERT INTO property (city) VALUES ('Bern')");
-    scene.attempt(1, no_answer());
+    scene.is_at_present(5).does("INSERT INTO property (city) VALUES ('Bern')").attempt(1, no_answer());
     scene.recovers(&gap());
     let profile = record(HOME, 7, json!({ "city": "Basel" }));
     let found = ReconcileResponse { records: vec![profile], as_of: 90, ..ReconcileResponse::default() };
@@ -467,13 +461,10 @@ fn first_profile_update_waits_once_it_exists() {
 #[test]
 fn update_of_lost_profile_creates_profile() {
     let mut scene = Scene::present(profile(3, "Bern"));
-    scene.does("UPDATE property SET city = 'Basel'");
-    scene.send(1);
-    scene.recovers(&restored(Some(0)));
-    scene.answer(1, WriteOutcome::PreconditionFailed);
+    scene.does("UPDATE property SET city = 'Basel'").send(1);
+    scene.recovers(&restored(Some(0))).answer(1, WriteOutcome::PreconditionFailed);
     scene.saves(ReconcileQuery::Property, ReconcileResponse::default(), ReconcileStep::Done);
-    scene.finishes_at(0);
-    scene.greets(0, &[]);
+    scene.finishes_at(0).greets(0, &[]);
     assert_eq!(scene.plan(), [1]);
     assert_eq!(scene.freeze_as("again", 1, Ask).unwrap().if_match, None);
 }
@@ -482,8 +473,7 @@ fn update_of_lost_profile_creates_profile() {
 fn listing_fetches_only_newer_records() {
     let mut scene = Scene::with_task();
     let room = room_id;
-    scene.hear((10..14).map(|n| numbered(n, "Room")).collect::<Vec<_>>());
-    scene.recovers(&gap());
+    scene.hear((10..14).map(|n| numbered(n, "Room")).collect::<Vec<_>>()).recovers(&gap());
     let listed = |n: i64, rev| ListedId { id: room(n).parse().unwrap(), rev };
     let pages = [vec![listed(12, 12), listed(10, 10)], vec![listed(13, 20), listed(11, 30)]];
     let (kind, as_of) = (Kind::Room, 40);
@@ -512,10 +502,8 @@ fn listing_fetches_only_newer_records() {
 #[test]
 fn conflict_with_delete_ends_when_restore_brings_record_back() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.hear(deleted(7));
-    scene.shows("SELECT state, reason_code FROM edits", json!(["conflict", "deleted_there"]));
-    scene.recovers(&restored(Some(6)));
-    scene.is_listed(Kind::Task, vec![listed_task(5, "Paint", "low")], 6);
+    scene.hear(deleted(7)).shows("SELECT state, reason_code FROM edits", json!(["conflict", "deleted_there"]));
+    scene.recovers(&restored(Some(6))).is_listed(Kind::Task, vec![listed_task(5, "Paint", "low")], 6);
     scene.finishes_at(6);
     assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));
     assert_eq!(scene.send(1).if_match, Some(5));
@@ -525,20 +513,16 @@ fn conflict_with_delete_ends_when_restore_brings_record_back() {
 fn maybe_applied_edit_stays_with_person_when_restore_brings_record_back() {
     let mut scene = sent_before_a_gap();
     scene.sweeps(Kind::Task, &[], 90);
-    scene.finishes_at(90);
-    scene.shows("SELECT state, reason_code FROM edits", json!(["conflict", "deleted_there"]));
+    scene.finishes_at(90).shows("SELECT state, reason_code FROM edits", json!(["conflict", "deleted_there"]));
     // The update may have been event 6, and its reversal event 7.
-    scene.recovers(&restored(Some(7)));
-    scene.is_listed(Kind::Task, vec![listed_task(7, "Paint", "low")], 7);
-    scene.finishes_at(7);
-    scene.shows("SELECT state, reason_code FROM edits", json!(["conflict", "maybe_applied"]));
+    scene.recovers(&restored(Some(7))).is_listed(Kind::Task, vec![listed_task(7, "Paint", "low")], 7);
+    scene.finishes_at(7).shows("SELECT state, reason_code FROM edits", json!(["conflict", "maybe_applied"]));
 }
 
 #[test]
 fn conflict_is_rechecked_after_reconcile() {
     let mut scene = Scene::in_conflict("UPDATE tasks SET title = 'Mine'", task(6, "Theirs", "low"));
-    scene.recovers(&gap());
-    scene.is_listed(Kind::Task, vec![listed_task(9, "Paint", "low")], 9);
+    scene.recovers(&gap()).is_listed(Kind::Task, vec![listed_task(9, "Paint", "low")], 9);
     assert_eq!(scene.states(), "conflict");
     scene.finishes_at(9);
     assert_eq!((scene.states().as_str(), scene.plan()), ("waiting", vec![1]));

@@ -123,7 +123,7 @@ fn overwritten_first_page_keeps_edits() {
         wreck.assert_carried_over();
     }
     // Later writes are only in the log.
-    let wreck = Wreck::new().checkpointed();
+    let mut wreck = Wreck::new().checkpointed();
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     wreck.overwrite(0, &[0xff; 4096]);
     let report = wreck.rebuilt();
@@ -132,10 +132,10 @@ fn overwritten_first_page_keeps_edits() {
 
 #[test]
 fn open_connections_see_new_database() {
-    let wreck = Wreck::new().checkpointed();
+    let mut wreck = Wreck::new().checkpointed();
     wreck.overwrite(0, &[0xff; 100]);
     wreck.rebuilt();
-    let scene = &wreck.scene;
+    let scene = &mut wreck.scene;
     scene.does("INSERT INTO rooms (name) VALUES ('Cellar')");
     let seen = open::read_write(&wreck.db).unwrap();
     let rooms: i64 = seen.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
@@ -213,7 +213,7 @@ fn damaged_table_list_keeps_edits() {
         wreck.assert_carried_over();
     }
     // Later writes are only in the log.
-    let wreck = Wreck::new().checkpointed();
+    let mut wreck = Wreck::new().checkpointed();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
     wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     let report = wreck.rebuilt();
@@ -273,7 +273,7 @@ fn lost_edits_are_inferred_from_rows() {
 
 #[test]
 fn readable_edit_is_not_inferred_again() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     let long = "x".repeat(3000);
     for n in 0..6 {
         wreck.scene.does(&format!("UPDATE rooms SET notes = '{n}{long}'"));
@@ -296,7 +296,7 @@ fn readable_edit_is_not_inferred_again() {
 
 #[test]
 fn invalid_utf8_in_edit_is_damage() {
-    let wreck = Wreck::new().checkpointed();
+    let mut wreck = Wreck::new().checkpointed();
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [""; 0]);
     wreck.garble(r#"{"floor":"2"}"#, b"{\"fl\xffor\"");
     assert!(health::examine(&wreck.db).unwrap().broken[0].contains("edits"));
@@ -340,7 +340,7 @@ fn invalid_json_or_kind_is_damage() {
 
 #[test]
 fn only_invalid_edit_is_lost() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     for name in ["Alpha", "Bravo", "Charlie"] {
         wreck.scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
     }
@@ -355,8 +355,8 @@ fn only_invalid_edit_is_lost() {
 
 #[test]
 fn damaged_middle_page_loses_its_edits_only() {
-    let wreck = Wreck::new();
-    let scene = &wreck.scene;
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
     for n in 0..200 {
         scene.does(&format!("INSERT INTO rooms (name, notes) VALUES ('Room {n}', '{}')", "x".repeat(300)));
     }

@@ -23,7 +23,7 @@ fn null_in_insert_means_default() {
 
 #[test]
 fn wrong_values_get_contract_sentences() {
-    let scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     for (text, sentence) in [
         ("UPDATE tasks SET priority = 'hihg'", "priority must be one of low, medium, high, urgent"),
         ("UPDATE tasks SET due_on = '2026-02-30'", "due_on must be a calendar date written YYYY-MM-DD"),
@@ -139,7 +139,7 @@ fn wrong_values_get_contract_sentences() {
 
 #[test]
 fn valid_utf8_is_accepted() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     // The last two are noncharacters of Unicode, which SQLite reads as the replacement character.
     for bytes in ["436166c3a9", "f09f9882", "efbfbd", "efbfbe", "efbfbf"] {
         scene.does(&format!("INSERT INTO rooms (name) VALUES (CAST(x'{bytes}' AS TEXT))"));
@@ -149,7 +149,7 @@ fn valid_utf8_is_accepted() {
 
 #[test]
 fn invalid_utf8_is_found_at_each_offset() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     // Offsets around the ends of the 64-character blocks. The patch begins with `{"notes":"`, which has ten characters.
     for before in [0, 1, 52, 53, 54, 55, 117, 118, 119, 500] {
         let text = |wrong: &str| {
@@ -165,7 +165,7 @@ fn invalid_utf8_is_found_at_each_offset() {
 
 #[test]
 fn replace_is_refused_upsert_updates() {
-    let scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     let refused = "REPLACE is not supported on tasks; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE";
     let values = format!("INTO tasks (id, title) VALUES ('{TASK}', 'Again')");
     for verb in ["REPLACE", "INSERT OR REPLACE"] {
@@ -190,7 +190,7 @@ fn replace_is_refused_upsert_updates() {
 
 #[test]
 fn replace_by_rowid_is_refused() {
-    let scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'One')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'One')"));
     scene.does("INSERT INTO tasks (title) VALUES ('Two')");
     let refused = "REPLACE is not supported on tasks; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE";
     let constant = "rowid never changes; name the row by its id instead";
@@ -219,7 +219,7 @@ fn replace_by_rowid_is_refused() {
 
 #[test]
 fn stale_search_row_stops_no_insert() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     scene
         .db
         .execute_batch(&format!(
@@ -251,8 +251,7 @@ fn search_follows_scripts_and_feed() {
     assert_eq!(found(&scene, "CAFÉ"), 2);
     assert_eq!(view::search(&scene.db, "sou", 9).unwrap()[0].snippet, "**south** side");
     assert_eq!(found(&scene, "\"* OR a"), 0, "no query syntax");
-    scene.does("UPDATE tasks SET title = 'Nothing'");
-    scene.hear(gone(2, "room", ROOM));
+    scene.does("UPDATE tasks SET title = 'Nothing'").hear(gone(2, "room", ROOM));
     assert_eq!(found(&scene, "cafe"), 0);
     scene.does("VACUUM; UPDATE tasks SET title = 'Something'");
     assert_eq!(found(&scene, "something"), 1);
@@ -278,8 +277,7 @@ fn status_needs_recent_contact() {
     sync_state::record_contact(&mut scene.db, true, now).unwrap();
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
-    scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
-    scene.accept(1, 5);
+    scene.does("INSERT INTO rooms (name) VALUES ('Shed')").accept(1, 5);
     let status = status::load_status(&scene.db).unwrap();
     let shown = (status.phase.as_str(), status.head, status.behind_events);
     assert_eq!(
@@ -365,7 +363,7 @@ fn judged(scene: &Scene, address: &str) -> (bool, bool) {
 
 #[test]
 fn urls_are_checked_like_the_server() {
-    let scene = Scene::written("BEGIN");
+    let mut scene = Scene::written("BEGIN");
     let pieces: Vec<String> = [
         "http://", "HtTps://", "http:/", "ftp://", "a", "b.c", "user", "@", "@@", ":", ":80", "/", "?", "#", "é", "%20",
     ]
@@ -411,8 +409,7 @@ fn reset_edit_sequence_is_repaired() {
     for (edit, rev) in [(1, 3), (2, 4)] {
         scene.send(edit);
         let id = scene.one(&format!("SELECT record_id FROM edits WHERE id = {edit}"));
-        scene.answer(edit, accepted(rev));
-        scene.hear(event(rev, "created", "room", &id, json!({ "name": "Shed" })));
+        scene.answer(edit, accepted(rev)).hear(event(rev, "created", "room", &id, json!({ "name": "Shed" })));
     }
     scene.does("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'edits'; INSERT INTO rooms (name) VALUES ('Hall')");
     scene.does("INSERT INTO rooms (name) VALUES ('Yard'); INSERT INTO rooms (name) VALUES ('Den')");
@@ -430,7 +427,7 @@ fn reset_edit_sequence_is_repaired() {
 
 #[test]
 fn currency_and_hash_follow_the_contract() {
-    let scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
+    let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     for code in ["'EUR'", "'usd'", "NULL"] {
         scene.does(&format!("UPDATE property SET currency = {code}"));
     }

@@ -60,7 +60,7 @@ fn script_merges_index_at_limit() {
 
 #[test]
 fn title_is_found_in_each_script() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     for name in ["गाड़ी", "বাড়ি", "ଘୋଡ଼ା", "ရေချိုးခန်း", "ⓐⓑ test", "Öltank", "車庫", "e\u{301}tage"]
     {
         scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
@@ -120,7 +120,7 @@ fn spellings(word: &str) -> Vec<String> {
 
 #[test]
 fn words_that_server_finds_are_found() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     for word in WORDS.split(' ') {
         scene.does(&format!("INSERT INTO rooms (name) VALUES ('{word}'), ('{}')", word.nfd().collect::<String>()));
     }

@@ -56,13 +56,11 @@ fn plan_knows_request_bytes() {
 #[test]
 fn position_of_other_history_confirms_nothing() {
     let mut scene = Scene::with([task(5, "Paint", "low"), room(37, "Shed")]);
-    scene.does("INSERT INTO vehicles (name) VALUES ('Car')");
-    scene.send(1);
+    scene.does("INSERT INTO vehicles (name) VALUES ('Car')").send(1);
     // The server was restored, and the stream has not shown the restore yet.
     scene.answer(1, accepted(23));
     assert_eq!(scene.edits(), "; sent");
-    scene.does("DELETE FROM tasks");
-    scene.accept(2, 24);
+    scene.does("DELETE FROM tasks").accept(2, 24);
     scene.shows("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM edits)", json!([0, 2]));
     scene.hear(deleted(38));
     assert_eq!(scene.outcomes(), "2 confirmed");
@@ -141,8 +139,7 @@ fn profile_without_values_is_not_sent() {
 #[test]
 fn cleared_new_profile_is_not_sent() {
     let mut scene = Scene::new();
-    scene.is_at_present(2);
-    scene.does("INSERT INTO property (city) VALUES ('Ghent'); UPDATE property SET city = NULL");
+    scene.is_at_present(2).does("INSERT INTO property (city) VALUES ('Ghent'); UPDATE property SET city = NULL");
     assert_eq!(scene.ready_groups(), [[1, 2]]);
     scene.sends_nothing([1, 2]);
     assert_eq!(scene.outcomes(), "1 merged, 2 merged");
@@ -153,14 +150,12 @@ fn cleared_new_profile_is_not_sent() {
 #[test]
 fn create_with_id_of_other_kind_is_not_sent() {
     let mut scene = Scene::present(room(4, "Shed"));
-    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
-    scene.sends_nothing(1);
+    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms").sends_nothing(1);
     scene.shows("SELECT state, reason FROM edits", json!(["conflict", "its id belongs to another kind, room"]));
     assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "0", "no value of the server stands against one of it");
     // Both records exist only here, and neither server nor feed has them.
     let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms");
-    scene.send(1);
+    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms").send(1);
 }
 
 #[test]
@@ -188,8 +183,7 @@ fn deleted_with_a_lamp_in_it(then: &str) -> Scene {
         event(2, "created", "room", CAR, json!({ "name": "Attic" })),
         event(3, "created", "inventory", TASK, json!({ "name": "Lamp", "room_id": ROOM, "quantity": 1 })),
     ]);
-    scene.does("DELETE FROM rooms WHERE name = 'Shed'");
-    scene.does(then);
+    scene.does("DELETE FROM rooms WHERE name = 'Shed'").does(then);
     assert_eq!(scene.plan(), [1]);
     scene.accept(1, 6);
     scene.hear(event(4, "updated", "inventory", TASK, json!({ "name": "Lamp", "room_id": null, "quantity": 1 })));
@@ -215,13 +209,11 @@ fn reference_cleared_by_delete_is_no_change() {
     // Other changes on the server still conflict, in the same field or another.
     let moved = |name: &str| json!({ "name": name, "room_id": HOME, "quantity": 1 });
     let mut scene = deleted_with_a_lamp_in_it(&elsewhere);
-    scene.hear([event(5, "updated", "inventory", TASK, moved("Lamp")), shed_is_gone()]);
-    scene.sends_nothing(2);
+    scene.hear([event(5, "updated", "inventory", TASK, moved("Lamp")), shed_is_gone()]).sends_nothing(2);
     assert_eq!(scene.one("SELECT reason FROM edits"), "room_id changed on the server too");
     let mut scene = deleted_with_a_lamp_in_it("DELETE FROM inventory");
     let lamp = json!({ "name": "Old lamp", "room_id": null, "quantity": 1 });
-    scene.hear([event(5, "updated", "inventory", TASK, lamp), shed_is_gone()]);
-    scene.sends_nothing(2);
+    scene.hear([event(5, "updated", "inventory", TASK, lamp), shed_is_gone()]).sends_nothing(2);
     assert_eq!(scene.column("SELECT field FROM conflicts"), json!(["name"]), "and the room is none");
     let lamp = json!({ "name": "Lamp", "room_id": null, "quantity": 1 });
     scene.hear(event(7, "updated", "inventory", TASK, lamp));
@@ -239,9 +231,7 @@ fn subject_cleared_by_delete_is_no_change() {
             event(2, "created", "vehicle", CAR, json!({ "name": "Bus" })),
             event(3, "created", "document", TASK, manual),
         ]);
-        scene.does("DELETE FROM vehicles WHERE name = 'Car'");
-        scene.does(then);
-        scene.accept(1, 5);
+        scene.does("DELETE FROM vehicles WHERE name = 'Car'").does(then).accept(1, 5);
         scene.hear([event(4, "updated", "document", TASK, there), gone(5, "vehicle", ROOM)]);
         scene
     };
@@ -275,8 +265,7 @@ fn conflict_shows_normalized_values() {
     let price = "SELECT base, mine FROM conflicts WHERE field = 'purchase_price'";
     let mut scene =
         Scene::with(event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" })));
-    scene.does("UPDATE vehicles SET purchase_price = '7.5'");
-    scene.hear(gone(6, "vehicle", TASK));
+    scene.does("UPDATE vehicles SET purchase_price = '7.5'").hear(gone(6, "vehicle", TASK));
     scene.shows(price, json!(["7.00", "7.50"]));
 }
 
@@ -297,8 +286,7 @@ fn unsent_edits_of_record_are_coalesced() {
     assert_eq!(request.verb, "POST");
     assert_eq!((&body(&request)["title"], &body(&request)["notes"]), (&json!("Paint all"), &Value::Null));
     assert_eq!(scene.states(), "sending");
-    scene.answer(1, accepted(9));
-    scene.hear(task(9, "Paint all", "medium"));
+    scene.answer(1, accepted(9)).hear(task(9, "Paint all", "medium"));
     assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed", "each as it was made");
     assert_eq!(scene.one("SELECT patch FROM edit_history WHERE id = 2"), r#"{"title":"Paint all","notes":"Twice"}"#);
     assert_eq!(scene.one("SELECT count(*) FROM _outbox"), "0");
@@ -307,8 +295,7 @@ fn unsent_edits_of_record_are_coalesced() {
 #[test]
 fn created_and_deleted_record_is_not_sent() {
     let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
-    scene.does("UPDATE tasks SET title = 'Paint all'; DELETE FROM tasks");
-    scene.sends_nothing([1, 2, 3]);
+    scene.does("UPDATE tasks SET title = 'Paint all'; DELETE FROM tasks").sends_nothing([1, 2, 3]);
     assert_eq!(scene.outcomes(), "1 superseded, 2 superseded, 3 merged");
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM edits) + (SELECT count(part_of) FROM _outbox)"), "0");
 }
@@ -319,8 +306,7 @@ fn update_and_delete_coalesce_to_delete() {
     assert_eq!(scene.ready_groups(), [[1, 2]]);
     let request = scene.send([1, 2]);
     assert_eq!((request.verb.as_str(), request.if_match), ("DELETE", Some(5)));
-    scene.answer(1, accepted(9));
-    scene.hear(deleted(9));
+    scene.answer(1, accepted(9)).hear(deleted(9));
     assert_eq!(scene.outcomes(), "1 superseded, 2 confirmed");
 }
 

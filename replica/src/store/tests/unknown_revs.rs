@@ -48,8 +48,7 @@ fn any_version_replaces_unknown_rev() {
     assert_eq!(scene.one("SELECT title || rev FROM tasks"), "Older2");
 
     let mut scene = restored();
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.hear(deleted(2));
+    scene.does("UPDATE tasks SET priority = 'high'").hear(deleted(2));
     assert_eq!(scene.one("SELECT rev || deleted FROM _base"), "21");
     assert_eq!(scene.states(), "conflict");
 }
@@ -58,8 +57,7 @@ fn any_version_replaces_unknown_rev() {
 fn rebuild_during_replay_infers_no_creates() {
     let mut scene = Scene::new();
     let db = scene.db_path();
-    scene.hear(task(5, "Paint", "low"));
-    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.hear(task(5, "Paint", "low")).does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     assert!(salvage::rebuild(&db, at(0)).unwrap().kept_as.is_none(), "a sound database is read again");
     assert_eq!(scene.one("SELECT count(*) FROM tasks WHERE rev IS NULL"), "1");
     scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();

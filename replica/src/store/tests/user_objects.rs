@@ -6,8 +6,7 @@ use crate::store::{outside, trial_write};
 #[test]
 fn user_table_may_reference_records() {
     let mut scene = Scene::edited("CREATE TABLE notes (task TEXT REFERENCES tasks (id), note TEXT)");
-    scene.does("INSERT INTO notes SELECT id, 'two coats' FROM tasks");
-    scene.hear(deleted(6));
+    scene.does("INSERT INTO notes SELECT id, 'two coats' FROM tasks").hear(deleted(6));
     scene.shows("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM notes)", json!([0, 1]));
 }
 

@@ -50,8 +50,7 @@ fn revision_beyond_feed_is_reported() {
         ["UPDATE tasks SET rev = 999, notes = 'Rot'", "UPDATE _base SET deleted = 1, rev = 999; DELETE FROM tasks"]
     {
         let mut scene = Scene::with_task();
-        scene.is_at_present(7);
-        scene.forces(wrong);
+        scene.is_at_present(7).forces(wrong);
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap();
@@ -65,8 +64,7 @@ fn revision_beyond_feed_is_reported() {
 fn row_with_edits_is_verified() {
     for (wrong, is_field) in [("UPDATE tasks SET assignee = 'Rot'", true), ("DELETE FROM tasks", false)] {
         let mut scene = Scene::with_task();
-        scene.is_at_present(7);
-        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.is_at_present(7).does("UPDATE tasks SET title = 'Mine'");
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, []);

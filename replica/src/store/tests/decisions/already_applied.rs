@@ -20,8 +20,7 @@ fn undo_leaves_already_applied_fields() {
 
     // One field, before and after the confirmation.
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'high', notes = 'N'");
-    scene.hear(task(6, "Paint", "high"));
-    scene.attempt(1, no_answer());
+    scene.hear(task(6, "Paint", "high")).attempt(1, no_answer());
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));
@@ -30,8 +29,7 @@ fn undo_leaves_already_applied_fields() {
 
     // Two coalesced edits, one by one.
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'urgent'");
-    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
-    scene.hear(task(6, "Paint", "high"));
+    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'").hear(task(6, "Paint", "high"));
     scene.confirm([1, 2], chore(7, "Paint", Some("N")));
     assert_eq!(scene.undo(Some(2)).unwrap().sentence, "“Paint”: notes as before");
 
@@ -54,11 +52,9 @@ fn undo_leaves_fields_set_during_conflict() {
 #[test]
 fn undo_after_412_restores_fields() {
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'high', title = 'Mine'");
-    scene.hear(task(6, "Paint", "high"));
-    scene.attempt(1, WriteOutcome::PreconditionFailed);
+    scene.hear(task(6, "Paint", "high")).attempt(1, WriteOutcome::PreconditionFailed);
     // The values were equal before, differ now, and a person resolves the conflict.
-    scene.hear(task(7, "Paint", "urgent"));
-    scene.sends_nothing(1);
+    scene.hear(task(7, "Paint", "urgent")).sends_nothing(1);
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, task(8, "Mine", "high"));
     scene.undo(Some(1)).unwrap();

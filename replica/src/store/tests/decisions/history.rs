@@ -35,8 +35,7 @@ fn history_names_undoing_edits() {
 
     // A coalesced edit names its undo too, and a discarded edit is made again.
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.does("UPDATE tasks SET notes = 'N'");
+    scene.confirm(1, task(6, "One", "low")).does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
     scene.confirm(
         [2, 3],
@@ -54,8 +53,7 @@ fn history_names_undoing_edits() {
 #[test]
 fn clock_ahead_keeps_history() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.does("UPDATE tasks SET title = 'Two'");
+    scene.confirm(1, task(6, "One", "low")).does("UPDATE tasks SET title = 'Two'");
     changed_there(&mut scene, 7, "Theirs", 7);
     assert_eq!(scene.outcomes(), "1 confirmed", "the server's clock says that it was now");
     changed_there(&mut scene, 8, "Theirs", YEAR_MILLIS);

@@ -6,8 +6,7 @@ use super::*;
 fn both_changed() -> (Scene, [&'static str; 3]) {
     let tasks = [TASK, "0190a3b0-0000-7000-8000-000000000012", "0190a3b0-0000-7000-8000-000000000013"];
     let mut scene = Scene::with(tasks.iter().zip(2..).map(|(id, rev)| titled(rev, id, "Old")).collect::<Vec<_>>());
-    scene.is_at_present(4);
-    scene.does(&format!("UPDATE tasks SET title = 'A' WHERE id <> '{}'", tasks[2]));
+    scene.is_at_present(4).does(&format!("UPDATE tasks SET title = 'A' WHERE id <> '{}'", tasks[2]));
     scene.does(&format!("DELETE FROM tasks WHERE id = '{}'", tasks[2]));
     scene.hear(tasks.iter().zip(5..).map(|(id, rev)| titled(rev, id, "B")).collect::<Vec<_>>());
     for edit in 1..=3 {
@@ -51,8 +50,7 @@ fn conflict_names_remaining_fields() {
 #[test]
 fn recheck_after_412_sends_new_request() {
     let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'");
-    scene.attempt(1, WriteOutcome::PreconditionFailed);
-    scene.hear(task(6, "Theirs", "low"));
+    scene.attempt(1, WriteOutcome::PreconditionFailed).hear(task(6, "Theirs", "low"));
     assert_eq!(scene.freeze_as("again", 1, Ask), None);
     assert_eq!(scene.states(), "conflict");
     scene.hear(task(7, "Paint", "low"));
@@ -80,21 +78,17 @@ fn maybe_applied_waits_unless_values_match() {
 #[test]
 fn rejected_edit_is_not_rechecked() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.reject(1);
-    scene.hear(task(6, "Mine", "low"));
+    scene.reject(1).hear(task(6, "Mine", "low"));
     assert_eq!(scene.states(), "rejected");
 }
 
 #[test]
 fn recheck_keeps_order_of_edits() {
     let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'One'");
-    let key = scene.send(1).key;
-    scene.answer(1, accepted(6));
-    scene.hear(with_key(task(6, "One", "low"), &key));
-    scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
-    scene.accept(2, 7);
-    scene.does("UPDATE tasks SET title = 'Three'");
-    scene.accept(3, 8);
+    scene.send(1);
+    scene.answer(1, accepted(6)).hear(with_key(task(6, "One", "low"), "key-1"));
+    scene.does("UPDATE tasks SET title = 'Two', priority = 'high'").accept(2, 7);
+    scene.does("UPDATE tasks SET title = 'Three'").accept(3, 8);
     // Both edits are lost. Another client then writes the value of the later edit, and the earlier edit must not
     // overwrite it.
     scene.hear(room(8, "Shed"));

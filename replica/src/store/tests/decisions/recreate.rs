@@ -40,8 +40,7 @@ fn undo_create_and_delete() {
     scene.confirm(3, deleted(7));
 
     scene.hear(event(8, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })));
-    scene.does("DELETE FROM rooms");
-    scene.confirm(4, gone(9, "room", ROOM));
+    scene.does("DELETE FROM rooms").confirm(4, gone(9, "room", ROOM));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
     scene.shows("SELECT name, floor FROM rooms", json!(["Shed", "1"]));
@@ -78,8 +77,7 @@ fn recreated_done_task_has_no_recurrence() {
     // Without the next task of a task that is done.
     let recurrence = "SELECT status, recurrence FROM tasks ORDER BY status LIMIT 1";
     let mut scene = Scene::with(chore(5, "done"));
-    scene.does("DELETE FROM tasks");
-    scene.confirm(1, deleted(6));
+    scene.does("DELETE FROM tasks").confirm(1, deleted(6));
     let sentence = scene.undo(None).unwrap().sentence;
     assert!(sentence.ends_with("without recurrence, because a task that is done has had its next one"), "{sentence}");
     scene.shows(recurrence, json!(["done", null]));
@@ -91,8 +89,7 @@ fn recreated_done_task_has_no_recurrence() {
         ("open", "UPDATE tasks SET notes = 'N'", json!(["open", "monthly"])),
     ] {
         let mut scene = Scene::with(chore(5, there));
-        scene.does(then);
-        scene.hear(deleted(6));
+        scene.does(then).hear(deleted(6));
         scene.resolve(1, &Resolution::mine()).unwrap();
         assert_eq!(scene.row(recurrence), kept);
     }

@@ -7,8 +7,7 @@ use super::*;
 #[test]
 fn undo_confirmed_leaves_later_changes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
-    scene.confirm(1, task(6, "Mine", "high"));
-    scene.hear(task(7, "Theirs", "high"));
+    scene.confirm(1, task(6, "Mine", "high")).hear(task(7, "Theirs", "high"));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("left: title"), "{}", decided.sentence);
     scene.shows("SELECT title, priority FROM tasks", json!(["Theirs", "low"]));
@@ -32,8 +31,7 @@ fn undo_of_done_task_names_next_task() {
             event(id, "updated", "task", TASK, fields)
         };
         let mut scene = Scene::with(with(5, "open"));
-        scene.does("UPDATE tasks SET status = 'done'");
-        scene.confirm(1, with(6, "done"));
+        scene.does("UPDATE tasks SET status = 'done'").confirm(1, with(6, "done"));
         let next = next_id(uuid::Uuid::try_parse(TASK).unwrap()).to_string();
         let of_next = json!({ "title": "Filter", "status": "open", "recurrence": "monthly" });
         if !recurs.is_null() {
@@ -148,9 +146,7 @@ fn superseded_undo_keeps_change() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(Some(1)).unwrap();
-    scene.does("DELETE FROM tasks");
-    scene.accept([2, 3], 7);
-    scene.hear(deleted(7));
+    scene.does("DELETE FROM tasks").accept([2, 3], 7).hear(deleted(7));
     assert_eq!(scene.outcomes(), "1 confirmed, 2 superseded, 3 confirmed");
     assert_eq!(scene.one("SELECT count(undone_by) FROM _outbox"), "0");
     let refused = scene.undo(Some(1)).unwrap_err();
@@ -171,8 +167,7 @@ fn undo_keeps_subject_whole() {
         manual(5, "Car", "vehicle", car),
     ]);
     let of_the_saw = format!("UPDATE documents SET title = 'Saw', subject_type = 'inventory', subject_id = '{first}'");
-    scene.does(&of_the_saw);
-    scene.confirm(1, manual(6, "Saw", "inventory", first));
+    scene.does(&of_the_saw).confirm(1, manual(6, "Saw", "inventory", first));
     scene.does(&format!("UPDATE documents SET subject_id = '{second}'"));
     scene.confirm(2, manual(7, "Saw", "inventory", second));
     let decided = scene.undo(Some(1)).unwrap();
@@ -220,8 +215,7 @@ fn undo_steps_through_coalesced_edits() {
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"));
 
     let mut scene = Scene::written("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
-    scene.does("UPDATE rooms SET floor = '2'");
-    scene.send([1, 2]);
+    scene.does("UPDATE rooms SET floor = '2'").send([1, 2]);
     assert_eq!(scene.undo(None).unwrap().sentence, "“Nook”: floor as before");
     assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
     assert_eq!(scene.undo(None).unwrap().sentence, "“Nook” is deleted again");
@@ -245,8 +239,7 @@ fn undo_of_equal_value_is_refused() {
         event(id, "updated", "vehicle", TASK, fields)
     };
     let mut scene = Scene::with(car(5, None));
-    scene.does("UPDATE vehicles SET purchase_price = '7.5'");
-    scene.sends_nothing(1);
+    scene.does("UPDATE vehicles SET purchase_price = '7.5'").sends_nothing(1);
     assert_eq!(scene.outcomes(), "1 merged");
     scene.does("UPDATE vehicles SET make = 'Acme'");
     assert_eq!(
@@ -256,8 +249,7 @@ fn undo_of_equal_value_is_refused() {
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(make) FROM vehicles"), "0", "the next is not passed over");
 
-    scene.does("UPDATE vehicles SET purchase_price = '07.5', make = 'Bolt'");
-    scene.confirm(3, car(6, Some("Bolt")));
+    scene.does("UPDATE vehicles SET purchase_price = '07.5', make = 'Bolt'").confirm(3, car(6, Some("Bolt")));
     assert_eq!(scene.undo(Some(3)).unwrap().sentence, "“Car”: make as before");
 }
 
@@ -276,8 +268,7 @@ fn decision_sentences_name_record() {
 #[test]
 fn undo_steps_through_history() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.does("UPDATE tasks SET title = 'Two'");
+    scene.confirm(1, task(6, "One", "low")).does("UPDATE tasks SET title = 'Two'");
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
     scene.undo(None).unwrap();
@@ -296,11 +287,9 @@ fn undo_leaves_out_dead_references() {
         event(2, "created", "room", HOME, json!({ "name": "Attic" })),
         item(3, "Lamp", ROOM),
     ]);
-    scene.does(&format!("UPDATE inventory SET room_id = '{HOME}'"));
-    scene.confirm(1, item(4, "Lamp", HOME));
+    scene.does(&format!("UPDATE inventory SET room_id = '{HOME}'")).confirm(1, item(4, "Lamp", HOME));
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
-    scene.confirm(2, item(5, "Old lamp", ROOM));
-    scene.hear(gone(6, "room", HOME));
+    scene.confirm(2, item(5, "Old lamp", ROOM)).hear(gone(6, "room", HOME));
     let sentence = scene.undo(Some(2)).unwrap().sentence;
     assert_eq!(sentence, "“Old lamp”: name as before; left, because what it named is gone: room_id");
     scene.shows("SELECT name, room_id FROM inventory", json!(["Lamp", ROOM]));
@@ -334,8 +323,7 @@ fn undo_leaves_out_dead_references() {
     };
     let mut scene =
         Scene::with([event(1, "created", "vehicle", TASK, json!({ "name": "Car" })), manual(2, "vehicle", Some(TASK))]);
-    scene.does("UPDATE documents SET subject_type = 'home', subject_id = NULL");
-    scene.confirm(1, manual(3, "home", None));
+    scene.does("UPDATE documents SET subject_type = 'home', subject_id = NULL").confirm(1, manual(3, "home", None));
     scene.hear(gone(4, "vehicle", TASK));
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("what subject_id named is gone"), "{refused}");
@@ -373,8 +361,7 @@ fn undo_first_profile_update() {
 #[test]
 fn discard_updates_base_of_later_part() {
     let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Lost'");
-    scene.accept(1, 9);
-    scene.does("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
+    scene.accept(1, 9).does("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
     scene.attempt([2, 3], WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     // The feed passes the position without the first edit: the server was restored to before it.
     scene.hear(room(10, "Shed"));
@@ -390,8 +377,7 @@ const PARTS: &str = "SELECT id, outcome, patch FROM edit_history ORDER BY id";
 #[test]
 fn history_of_parts_has_their_outcomes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
-    scene.hear(task(6, "Theirs", "low"));
-    scene.sends_nothing([1, 2]);
+    scene.hear(task(6, "Theirs", "low")).sends_nothing([1, 2]);
     scene.resolve(1, &Resolution::theirs()).unwrap();
     scene.confirm(1, task(7, "Theirs", "high"));
     assert_eq!(
@@ -407,8 +393,7 @@ fn history_of_parts_has_their_outcomes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
     scene.hear(task(6, "Theirs", "low"));
     assert!(scene.freeze([1, 2], Theirs).is_some());
-    scene.answer(1, accepted(7));
-    scene.hear(task(7, "Theirs", "high"));
+    scene.answer(1, accepted(7)).hear(task(7, "Theirs", "high"));
     assert_eq!(
         scene.rows(PARTS),
         json!([
@@ -439,8 +424,7 @@ fn history_of_changed_parts_has_new_values() {
 #[test]
 fn change_updates_base_of_next_edit() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'A', notes = 'N'");
-    scene.reject(1);
-    scene.does("UPDATE tasks SET title = 'B'");
+    scene.reject(1).does("UPDATE tasks SET title = 'B'");
     scene.change(1, json!({ "title": "Paint" })).unwrap();
     assert_eq!(scene.one("SELECT patch FROM edits WHERE id = 1"), r#"{"notes":"N"}"#);
     assert_eq!(scene.one("SELECT base FROM edits WHERE id = 2"), r#"{"title":"Paint"}"#);
@@ -454,8 +438,7 @@ fn undo_newest_skips_impossible_changes() {
     ]);
     scene.does("UPDATE rooms SET floor = '2'");
     scene.confirm(1, event(6, "updated", "room", ROOM, json!({ "name": "Shed", "floor": "2" })));
-    scene.does("UPDATE tasks SET title = 'Paint all'");
-    scene.confirm(2, task(7, "Paint all", "low"));
+    scene.does("UPDATE tasks SET title = 'Paint all'").confirm(2, task(7, "Paint all", "low"));
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.confirm(3, event(8, "updated", "task", TASK, json!({ "title": "Paint all", "notes": "N" })));
     scene.hear(deleted(9));
@@ -473,9 +456,7 @@ fn undone_edit_without_effect_can_be_redone() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
-    scene.answer(1, WriteOutcome::PreconditionFailed);
-    scene.hear(task(6, "Theirs", "low"));
-    scene.sends_nothing(1);
+    scene.answer(1, WriteOutcome::PreconditionFailed).hear(task(6, "Theirs", "low")).sends_nothing(1);
     scene.resolve(1, &Resolution::theirs()).unwrap();
     assert_eq!(scene.freeze(2, Ask), None, "nothing is left to be undone");
     assert_eq!(

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn computed_columns_follow_every_statement() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     let row = "SELECT status, completed_at, recurrence_anchor FROM tasks";
     for (text, expected) in [
         (
@@ -57,8 +57,7 @@ fn field_taken_from_server_takes_its_computed_field_along() {
 #[test]
 fn refused_completion_time_is_left_to_server() {
     let mut scene = Scene::completed();
-    scene.does(&format!("UPDATE tasks SET notes = 'x' WHERE id = '{TASK}'"));
-    scene.send(1);
+    scene.does(&format!("UPDATE tasks SET notes = 'x' WHERE id = '{TASK}'")).send(1);
     let problem = json!({ "type": "validation_failed", "details": { "fields": [
         { "field": "completed_at", "code": "out_of_range", "message": "completed_at must not be in the future." },
     ] } });

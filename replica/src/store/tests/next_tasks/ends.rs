@@ -41,8 +41,7 @@ fn deleted_next_is_deleted_on_server() {
     let mut scene = Scene::completed();
     scene.does(&format!("DELETE FROM tasks WHERE id = '{}'", next()));
     assert_eq!(scene.next_task(), Value::Null);
-    scene.confirm_completion();
-    scene.hear(of_series(7, &next(), "open", "2026-02-28"));
+    scene.confirm_completion().hear(of_series(7, &next(), "open", "2026-02-28"));
     assert_eq!((scene.next_task(), scene.ready_groups()), (Value::Null, vec![vec![3]]));
     assert_eq!(scene.send(3).verb, "DELETE");
 }
@@ -61,23 +60,18 @@ fn next_task_meets_one_of_other_completion() {
 #[test]
 fn next_that_server_does_not_make_vanishes() {
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    scene.confirm_completion();
-    scene.hear(event(7, "created", "room", HOME, json!({ "name": "Hall" })));
+    scene.is_at_present(5).confirm_completion().hear(event(7, "created", "room", HOME, json!({ "name": "Hall" })));
     assert_eq!(scene.next_task(), Value::Null, "the feed has passed the place of the next task");
     assert_eq!(scene.edits(), "1 confirmed, 2 superseded; ");
     // The same when the server says that there is nothing more.
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    scene.confirm_completion();
+    scene.is_at_present(5).confirm_completion();
     assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]));
     scene.is_at_present(6);
     assert_eq!(scene.next_task(), Value::Null);
     // And when a stream has nothing more to send.
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    scene.confirm_completion();
-    scene.hear(Vec::new());
+    scene.is_at_present(5).confirm_completion().hear(Vec::new());
     assert_eq!(scene.next_task(), Value::Null);
 }
 
@@ -85,8 +79,7 @@ fn next_that_server_does_not_make_vanishes() {
 #[test]
 fn next_task_vanishes_with_the_event_of_its_completion_when_the_series_has_ended() {
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    scene.accept(1, 7);
+    scene.is_at_present(5).accept(1, 7);
     let mut done = monthly(7, "done");
     done.payload.as_mut().unwrap().insert("recurrence".into(), Value::Null);
     scene.hear(done);
@@ -97,8 +90,7 @@ fn next_task_vanishes_with_the_event_of_its_completion_when_the_series_has_ended
 #[test]
 fn edited_next_that_server_does_not_make_is_created() {
     let mut scene = Scene::completed();
-    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
-    scene.confirm_completion();
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next())).confirm_completion();
     scene.is_at_present(6);
     assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", null]));
     assert_eq!(scene.ready_groups(), [[2, 3]]);
@@ -115,8 +107,7 @@ fn next_that_server_deleted_ends() {
     assert_eq!((scene.next_task(), scene.states().as_str()), (Value::Null, "waiting"));
     // An edit of the next task waits for a person, as that of any deleted record.
     let mut scene = Scene::completed();
-    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
-    scene.hear(gone(6, "task", &next()));
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next())).hear(gone(6, "task", &next()));
     scene.shows("SELECT state, reason_code FROM edits WHERE id = 3", json!(["conflict", "deleted_there"]));
     assert_eq!(scene.next_task()[0], "Mine", "the row stays");
 }
@@ -158,9 +149,8 @@ fn edited_next_outlives_discarded_completion() {
 #[test]
 fn forgotten_completion_still_awaits_its_next_task() {
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    let key = scene.send(1).key;
-    scene.hear(with_key(monthly(6, "done"), &key));
+    scene.is_at_present(5).send(1);
+    scene.hear(with_key(monthly(6, "done"), "key-1"));
     assert_eq!(scene.outcomes(), "1 confirmed");
     // The connection broke between two events, and the history forgets the completion before the next task arrives.
     let month_later = at(31 * 24 * 3600 * 1000);

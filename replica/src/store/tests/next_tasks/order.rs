@@ -14,16 +14,16 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    fn sets_zone(&self) {
+    fn sets_zone(&mut self) -> &mut Self {
         self.does("UPDATE property SET time_zone = 'Pacific/Kiritimati'");
+        self
     }
 }
 
 #[test]
 fn completion_waits_for_earlier_zone() {
     let mut scene = scene();
-    scene.sets_zone();
-    scene.complete(TASK);
+    scene.sets_zone().complete(TASK);
     assert_eq!(scene.ready_groups(), [[1]]);
     scene.confirm(1, profile(6, "Pacific/Kiritimati"));
     assert_eq!(scene.ready_groups(), [[2]]);
@@ -32,14 +32,11 @@ fn completion_waits_for_earlier_zone() {
 #[test]
 fn zone_waits_for_earlier_completion() {
     let mut scene = scene();
-    scene.does("UPDATE property SET city = 'Mainz'");
-    scene.complete(TASK);
-    scene.sets_zone();
+    scene.does("UPDATE property SET city = 'Mainz'").complete(TASK).sets_zone();
     scene.does("UPDATE property SET state = 'Hesse'");
     assert_eq!(scene.ready_groups(), [[1], [2]], "the zone does not go with the earlier change of the profile");
     for (edit, rev, event) in [(1, 6, profile(6, "Europe/Berlin")), (2, 7, monthly(7, "done"))] {
-        scene.accept(edit, rev);
-        scene.hear(event);
+        scene.accept(edit, rev).hear(event);
     }
     assert_eq!(scene.ready_groups(), [[4, 5]]);
 }
@@ -47,9 +44,7 @@ fn zone_waits_for_earlier_completion() {
 #[test]
 fn completion_is_blocked_by_refused_zone() {
     let mut scene = scene();
-    scene.sets_zone();
-    scene.attempt(1, super::rejected());
-    scene.complete(TASK);
+    scene.sets_zone().attempt(1, super::rejected()).complete(TASK);
     assert_eq!(scene.ready_groups(), [[0; 0]; 0]);
     assert_eq!(scene.states(), "rejected blocked blocked");
 }
@@ -57,8 +52,7 @@ fn completion_is_blocked_by_refused_zone() {
 #[test]
 fn zone_holds_only_completions_of_series() {
     let mut scene = scene();
-    scene.does("UPDATE property SET city = 'Mainz'");
-    scene.complete(TASK);
+    scene.does("UPDATE property SET city = 'Mainz'").complete(TASK);
     assert_eq!(scene.ready_groups(), [[1], [2]], "another change of the profile holds nothing");
     let mut scene = self::scene();
     scene.sets_zone();

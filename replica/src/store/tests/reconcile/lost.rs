@@ -12,8 +12,7 @@ mod second_reconcile;
 fn lost_history() -> Scene {
     let mut scene = Scene::with([room(4, "Shed"), task(5, "Paint", "low")]);
     scene.does(&format!("UPDATE tasks SET priority = 'high'; INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.does("UPDATE rooms SET floor = '2'");
-    scene.accept_each(&[(1, 6), (2, 7), (3, 9)]);
+    scene.does("UPDATE rooms SET floor = '2'").accept_each(&[(1, 6), (2, 7), (3, 9)]);
     scene.hear([task(6, "Paint", "high"), car(7), paper(8, "Theirs")]);
     scene.shows("SELECT count(*), (SELECT count(*) FROM edits) FROM edit_history", json!([2, 1]));
     scene
@@ -51,11 +50,9 @@ fn sweeps_theirs(scene: &mut Scene) {
 fn lost_edits_of_field_are_sent_in_order() {
     let mut scene = Scene::with_task();
     for (edit, rev, title) in [(1, 6, "One"), (2, 7, "Two")] {
-        scene.does(&format!("UPDATE tasks SET title = '{title}'"));
-        scene.confirm(edit, task(rev, title, "low"));
+        scene.does(&format!("UPDATE tasks SET title = '{title}'")).confirm(edit, task(rev, title, "low"));
     }
-    scene.recovers(&restored(Some(5)));
-    scene.finds(5, [(Kind::Task, vec![listed_task(5, "Paint", "low")])]);
+    scene.recovers(&restored(Some(5))).finds(5, [(Kind::Task, vec![listed_task(5, "Paint", "low")])]);
     assert_eq!(scene.retry(2).unwrap_err(), "“Two”: edit 1 comes before this one; retry or discard that first");
     scene.retry_each(&[1, 2]);
     assert_eq!(scene.states(), "waiting waiting");
@@ -64,7 +61,7 @@ fn lost_edits_of_field_are_sent_in_order() {
 #[test]
 fn lost_edits_are_offered() {
     let mut scene = lost_history();
-    let reconcile = scene.recovers(&restored(Some(5)));
+    let reconcile = scene.begins(&restored(Some(5)));
     assert_eq!(reconcile.scope.since(), Some(&at(4).to_string()), "the newest of what both histories share");
     assert_eq!(scene.one("SELECT position FROM _sync"), "5");
     assert_eq!(
@@ -100,7 +97,7 @@ fn shed_on_floor_2() -> Fields {
 #[test]
 fn second_restore_rechecks_found_edits() {
     let mut scene = lost_history();
-    let reconcile = scene.recovers(&restored(None));
+    let reconcile = scene.begins(&restored(None));
     assert_eq!((reconcile.scope.since(), scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
     ends_with(&mut scene, listed_task(6, "Paint", "high"), shed_on_floor_2(), 9);
     assert_eq!(scene.edit_states(), "2 conflict", "the others are there");
@@ -112,8 +109,7 @@ fn second_restore_rechecks_found_edits() {
 #[test]
 fn unknown_fork_ignores_overwritten_edits() {
     let mut scene = lost_history();
-    scene.catch_up([task(9, "Paint", "low"), gone(10, "vehicle", CAR)]);
-    scene.recovers(&restored(None));
+    scene.catch_up([task(9, "Paint", "low"), gone(10, "vehicle", CAR)]).recovers(&restored(None));
     // The copy had everything but the room's floor.
     ends_with(&mut scene, listed_task(9, "Paint", "low"), listed_room(4, "Shed"), 10);
     assert_eq!(scene.edit_states(), "3 conflict");
@@ -134,11 +130,8 @@ fn unknown_fork_stays_unknown() {
 /// A task at 6 and a room at 4, both changed here by requests without a response; the server is then restored.
 fn unanswered_before(cause: &ReconcileCause) -> Scene {
     let mut scene = Scene::present([room(4, "Shed"), task(6, "Paint", "low")]);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.attempt(1, no_answer());
-    scene.does("UPDATE rooms SET floor = '2'");
-    scene.attempt(2, no_answer());
-    scene.recovers(cause);
+    scene.does("UPDATE tasks SET priority = 'high'").attempt(1, no_answer()).does("UPDATE rooms SET floor = '2'");
+    scene.attempt(2, no_answer()).recovers(cause);
     scene
 }
 
@@ -180,8 +173,7 @@ fn bulk_with_lost_revision_is_dropped_whole() {
     scene.does("UPDATE tasks SET priority = 'high'");
     let call = scene.freeze_groups_as("call", &[vec![1], vec![2]], Ask).unwrap();
     assert!(call.bulk);
-    [1, 2].into_iter().for_each(|edit| scene.answer(edit, no_answer()));
-    scene.recovers(&restored(Some(5)));
+    scene.answer(1, no_answer()).answer(2, no_answer()).recovers(&restored(Some(5)));
     scene.shows("SELECT count(*), (SELECT count(if_match) FROM _outbox) FROM _requests", json!([0, 0]));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");
 }
@@ -189,12 +181,9 @@ fn bulk_with_lost_revision_is_dropped_whole() {
 #[test]
 fn merged_edit_is_offered_when_lost() {
     let mut scene = Scene::with([room(4, "Shed"), task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.hear(task(6, "Paint", "high"));
-    scene.sends_nothing(1);
+    scene.does("UPDATE tasks SET priority = 'high'").hear(task(6, "Paint", "high")).sends_nothing(1);
     scene.shows("SELECT outcome, rev FROM edit_history", json!(["merged", 6]));
-    scene.is_at_present(6);
-    scene.recovers(&restored(Some(5)));
+    scene.is_at_present(6).recovers(&restored(Some(5)));
     assert_eq!(scene.states(), "conflict");
 }
 
@@ -205,8 +194,7 @@ fn taken_and_gone(backfilled: bool) -> Scene {
     if backfilled {
         scene.is_at_present(5);
     }
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.accept(1, 6);
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')")).accept(1, 6);
     scene.does("UPDATE vehicles SET color = 'red'");
     scene
 }
@@ -238,8 +226,7 @@ fn edit_acked_before_tail_is_compared_by_lists() {
 fn edit_acked_in_gap_is_compared_by_lists() {
     for (shown, edits) in [("high", "1 confirmed; "), ("low", "; conflict")] {
         let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
-        scene.accept(1, 8);
-        scene.recovers_at(&gap(), 90);
+        scene.accept(1, 8).recovers_at(&gap(), 90);
         scene.finds(90, [(Kind::Task, vec![listed_task(70, "Paint it", shown)])]);
         assert_eq!(scene.edits(), edits, "{shown}");
     }
@@ -257,12 +244,9 @@ fn deleted_record_keeps_values_for_edits() {
 #[test]
 fn edit_acked_by_new_history_is_not_lost() {
     let mut scene = lost_history();
-    scene.does("UPDATE rooms SET paint_color = 'red'");
-    scene.send(4);
+    scene.does("UPDATE rooms SET paint_color = 'red'").send(4);
     // The server was restored to 5, unnoticed.
-    scene.answer(4, accepted(7));
-    scene.recovers(&restored(Some(5)));
-    scene.does("UPDATE rooms SET notes = 'later'");
+    scene.answer(4, accepted(7)).recovers(&restored(Some(5))).does("UPDATE rooms SET notes = 'later'");
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
     scene.is_listed(Kind::Room, vec![record(ROOM, 7, json!({ "name": "Shed", "paint_color": "red" }))], 8);
     for (kind, ids) in
@@ -295,20 +279,16 @@ fn skipped_edit_is_compared_by_lists() {
     scene.catch_up(paper(91, "Deed"));
     assert_eq!(scene.states(), "sent sent");
     scene.is_listed(Kind::Task, vec![listed_task(9, "Paint", "high")], 91);
-    scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
-    scene.finishes();
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91).finishes();
     assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
 }
 
 #[test]
 fn delete_of_missing_record_is_confirmed() {
     let mut scene = Scene::with_task_at_present();
-    scene.recovers_at(&gap(), 90);
-    scene.does("DELETE FROM tasks");
-    scene.send(1);
+    scene.recovers_at(&gap(), 90).does("DELETE FROM tasks").send(1);
     // Somebody deleted the record in the gap, and the edit's own event never comes.
-    scene.answer(1, accepted(91));
-    scene.hear(paper(92, "Deed"));
+    scene.answer(1, accepted(91)).hear(paper(92, "Deed"));
     assert_eq!(scene.states(), "sent");
     assert_eq!(scene.sweeps(Kind::Task, &[], 92), SweepOutcome::Done);
     scene.finishes();
@@ -318,13 +298,10 @@ fn delete_of_missing_record_is_confirmed() {
 #[test]
 fn delete_lost_in_reconcile_is_offered() {
     let mut scene = Scene::with_task_at_present();
-    scene.recovers(&asked());
-    scene.does("DELETE FROM tasks");
-    scene.accept(1, 6);
+    scene.recovers(&asked()).does("DELETE FROM tasks").accept(1, 6);
     scene.hear(paper(7, "Theirs"));
     assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
-    scene.finishes();
-    scene.is_at_present(7);
+    scene.finishes().is_at_present(7);
     assert_eq!(scene.states(), "conflict");
 }
 
@@ -345,8 +322,7 @@ fn delete_of_discarded_history_is_offered() {
     // Somebody else deleted the record first, and both sides agree.
     scene.hear(deleted(6));
     assert_eq!(scene.outcomes(), "1 confirmed");
-    scene.recovers(&restored(Some(5)));
-    scene.shows("SELECT method, state FROM edits", json!(["delete", "conflict"]));
+    scene.recovers(&restored(Some(5))).shows("SELECT method, state FROM edits", json!(["delete", "conflict"]));
 }
 
 #[test]
@@ -367,10 +343,8 @@ fn lost_edit_of_deleted_record_is_offered() {
 fn lost_update_can_recreate_lost_record() {
     for (fork, is_retried) in [(Some(5), true), (None, true), (None, false)] {
         let mut scene = Scene::new();
-        scene.is_at_present(5);
-        scene.hear(event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" })));
-        scene.does("UPDATE vehicles SET color = 'red'");
-        scene.accept(1, 7);
+        scene.is_at_present(5).hear(event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" })));
+        scene.does("UPDATE vehicles SET color = 'red'").accept(1, 7);
         scene.hear(event(7, "updated", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo", "color": "red" })));
         assert_eq!(scene.outcomes(), "1 confirmed");
         scene.recovers(&restored(fork));
@@ -390,17 +364,13 @@ fn lost_update_can_recreate_lost_record() {
 #[test]
 fn created_and_deleted_here_is_not_lost() {
     let mut scene = Scene::with(room(4, "Shed"));
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
-    scene.send(1);
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')")).send(1);
     scene.does("DELETE FROM tasks");
     // The first response was lost, somebody else deleted the record, and the feed left out both events.
-    scene.is_at_present(9);
-    scene.answer(1, accepted(5));
-    scene.send(2);
+    scene.is_at_present(9).answer(1, accepted(5)).send(2);
     scene.hear(event(10, "updated", "room", ROOM, json!({ "name": "Barn" })));
     assert_eq!(scene.edits(), "1 confirmed; sending");
-    scene.answer(2, accepted(11));
-    scene.hear(event(11, "updated", "room", ROOM, json!({ "name": "Hut" })));
+    scene.answer(2, accepted(11)).hear(event(11, "updated", "room", ROOM, json!({ "name": "Hut" })));
     assert_eq!(scene.edits(), "1 confirmed, 2 confirmed; ");
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0");
 }

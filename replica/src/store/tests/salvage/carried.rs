@@ -13,9 +13,9 @@ fn edit_ids_continue_without_edits() {
     let db = scene.db_path();
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
     let id = scene.one("SELECT id FROM rooms");
-    let key = scene.send(1).key;
+    scene.send(1);
     let made = event(5, "created", "room", &id, json!({ "name": "Hall" }));
-    scene.hear(with_key(made, &key));
+    scene.hear(with_key(made, "key-1"));
     assert_eq!(scene.outcomes(), "1 confirmed");
     let wreck = Wreck { scene, db }.checkpointed();
     wreck.break_page_of("rooms");
@@ -33,7 +33,7 @@ fn ids_of_coalesced_edits_are_not_reused() {
         scene.does("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '1'");
         scene.does("UPDATE rooms SET floor = '2'");
         let id = scene.one("SELECT id FROM rooms");
-        let key = scene.send([1, 2, 3]).key;
+        scene.send([1, 2, 3]);
         let wreck = Wreck { scene, db }.checkpointed();
         wreck.break_page_of(broken);
         wreck.rebuilt();
@@ -42,10 +42,8 @@ fn ids_of_coalesced_edits_are_not_reused() {
         assert_eq!(scene.one("SELECT max(id) FROM edits"), "4", "{broken}");
         let attic = scene.one("SELECT id FROM rooms WHERE name = 'Attic'");
         let made = event(5, "created", "room", &id, json!({ "name": "Hall", "floor": "2" }));
-        scene.hear(with_key(made, &key));
-        scene.is_at_present(5);
-        let key = scene.send(4).key;
-        scene.hear(with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key));
+        scene.hear(with_key(made, "key-1")).is_at_present(5).send(4);
+        scene.hear(with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), "key-4"));
         assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed, 4 confirmed", "{broken}");
     }
 }
@@ -54,7 +52,7 @@ fn ids_of_coalesced_edits_are_not_reused() {
 fn ids_of_lost_edits_are_not_reused() {
     let mut wreck = Wreck::new();
     wreck.scene.forces("UPDATE edits SET method = 'x' WHERE id = 2");
-    let wreck = wreck.checkpointed();
+    let mut wreck = wreck.checkpointed();
     wreck.break_page_of("sqlite_sequence");
     let report = wreck.rebuilt();
     assert!(report.lost.iter().any(|sentence| sentence.starts_with("Edit 2 ")), "{:?}", report.lost);
@@ -66,9 +64,8 @@ fn ids_of_lost_edits_are_not_reused() {
 fn rows_of_lost_edits_are_deleted() {
     let mut scene = Scene::new();
     let db = scene.db_path();
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '1'");
-    scene.send([1, 2]);
-    let wreck = Wreck { scene, db }.checkpointed();
+    scene.does("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '1'").send([1, 2]);
+    let mut wreck = Wreck { scene, db }.checkpointed();
     wreck.break_page_of("edits");
     wreck.rebuilt();
     let left = "SELECT count(*) FROM _outbox WHERE part_of IS NOT NULL OR if_match IS NOT NULL";
@@ -145,7 +142,7 @@ fn each_table_is_local_or_from_server() {
 
 #[test]
 fn user_objects_are_carried_over() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     wreck.scene.does("CREATE TABLE \"my notes\" (id INTEGER PRIMARY KEY, \"of task\" TEXT, text TEXT)");
     wreck.scene.does("INSERT INTO \"my notes\" (\"of task\", text) VALUES ('a', 'one'), ('b', 'two')");
     wreck.scene.does("CREATE INDEX my_index ON \"my notes\" (text)");
@@ -170,7 +167,7 @@ fn user_objects_are_carried_over() {
 #[test]
 fn user_objects_survive_damaged_table_list() {
     let own = || {
-        let wreck = Wreck::new();
+        let mut wreck = Wreck::new();
         wreck.scene.does("CREATE TABLE mine (a TEXT); INSERT INTO mine VALUES ('one'), ('two')");
         wreck.scene.does("CREATE VIEW best AS SELECT a FROM mine; ALTER TABLE rooms ADD COLUMN stars INTEGER");
         wreck.checkpointed()
@@ -200,7 +197,7 @@ fn user_objects_survive_damaged_table_list() {
 
 #[test]
 fn user_columns_continue_without_values() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER NOT NULL DEFAULT 1");
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN \"my, own\" TEXT COLLATE NOCASE");
     wreck.scene.does("ALTER TABLE tasks ADD COLUMN unused TEXT");
@@ -224,7 +221,7 @@ fn user_columns_continue_without_values() {
 
 #[test]
 fn user_columns_of_damaged_table_continue() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
     let wreck = wreck.checkpointed();
     wreck.break_page_of("rooms");
@@ -237,7 +234,7 @@ fn user_columns_of_damaged_table_continue() {
 
 #[test]
 fn broken_user_view_is_named() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     wreck.scene.does("CREATE TABLE mine (a TEXT); CREATE VIEW rests_on_it AS SELECT a FROM broken");
     wreck.scene.does("CREATE VIEW broken AS SELECT a FROM mine; CREATE VIEW whole AS SELECT name FROM rooms");
     wreck.scene.does("DROP TABLE mine");
@@ -252,7 +249,7 @@ fn broken_user_view_is_named() {
 
 #[test]
 fn unreadable_user_table_stops_nothing() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     wreck.scene.does("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)");
     let wreck = wreck.checkpointed();
     wreck.break_page_with("CREATE VIEW sync_status");

@@ -58,9 +58,9 @@ fn rebuild_shows_restored_server_records() {
 fn rebuild_keeps_pending_restore() {
     let mut wreck = Wreck::new();
     let scene = &mut wreck.scene;
-    let key = scene.send(2).key;
+    scene.send(2);
     let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
-    scene.hear(with_key(made, &key));
+    scene.hear(with_key(made, "key-2"));
     assert_eq!(scene.outcomes(), "2 confirmed");
     scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
     reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
@@ -73,8 +73,7 @@ fn rebuild_keeps_pending_restore() {
     for kind in [Kind::Task, Kind::Room] {
         assert_eq!(scene.sweeps(kind, &[], 3), SweepOutcome::Done);
     }
-    scene.finishes();
-    scene.shows("SELECT method, state FROM edits WHERE id = 2", json!(["create", "conflict"]));
+    scene.finishes().shows("SELECT method, state FROM edits WHERE id = 2", json!(["create", "conflict"]));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
 
@@ -90,16 +89,14 @@ fn rebuild_of_damaged_database_detects_restored_server() {
         let keys = [1, 2].map(|edit| scene.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
         let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
         let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
-        scene.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]);
-        scene.is_at_present(7);
+        scene.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]).is_at_present(7);
         assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
         scene.does("DROP TABLE _listed");
         assert!(wreck.rebuilt().kept_as.is_some());
         let scene = &mut wreck.scene;
         // An event from before the copy, and a new event of the restored server.
         scene.hear(event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })));
-        scene.hear(event(head, "created", "room", HOME, json!({ "name": "Attic" })));
-        scene.is_at_present(head);
+        scene.hear(event(head, "created", "room", HOME, json!({ "name": "Attic" }))).is_at_present(head);
         let begun = reconcile::load(&scene.db).unwrap().expect("a reconcile");
         assert_eq!((begun.step, begun.scope), (ReconcileStep::Property, ALL_RECORDS), "{head}");
         let begun = "SELECT cause, _sync.cursor FROM _reconcile JOIN _sync";
@@ -107,8 +104,7 @@ fn rebuild_of_damaged_database_detects_restored_server() {
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
             assert_eq!(scene.sweeps(kind, ids, head), SweepOutcome::Done);
         }
-        scene.finishes();
-        scene.shows("SELECT position, head FROM _sync", json!([head, head]));
+        scene.finishes().shows("SELECT position, head FROM _sync", json!([head, head]));
         let offered = "SELECT id, method, state FROM edits ORDER BY id";
         assert_eq!(scene.rows(offered), json!([[1, "update", "conflict"], [2, "create", "conflict"]]), "{head}");
         scene.shows("SELECT floor, title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'", json!(["2", "Sweep"]));
@@ -122,8 +118,7 @@ fn rebuild_asks_before_many_deletes() {
         let id = uuid::Uuid::from_u128(number).to_string();
         event(i64::try_from(number).unwrap(), "created", "task", &id, json!({ "title": format!("Task {number}") }))
     };
-    wreck.scene.hear((100..160).map(task).collect::<Vec<_>>());
-    wreck.scene.is_at_present(159);
+    wreck.scene.hear((100..160).map(task).collect::<Vec<_>>()).is_at_present(159);
     wreck.rebuilt();
     let there = uuid::Uuid::from_u128(159).to_string();
     let swept = wreck.scene.sweeps(Kind::Task, &[(there.as_str(), 159)], 200);
@@ -145,8 +140,7 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     let kitchen = record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }));
     scene.is_listed(Kind::Room, vec![kitchen], 5);
     assert_eq!(scene.sweeps(Kind::Room, &[(ROOM, 5)], 5), SweepOutcome::Done);
-    scene.finishes();
-    scene.shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
+    scene.finishes().shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
     assert_eq!(scene.plan(), [1, 2]);
 }
 
@@ -154,16 +148,14 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
 #[test]
 fn rebuild_keeps_the_reason_of_an_edit_whose_record_was_lost() {
     let mut wreck = Wreck::new();
-    wreck.scene.is_at_present(5);
-    wreck.scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
+    wreck.scene.is_at_present(5).recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
     assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
     wreck.scene.finishes();
     let reason = "SELECT state, reason_code FROM edits WHERE id = 1";
     wreck.scene.shows(reason, json!(["conflict", "lost_by_server"]));
     wreck.rebuilt();
     assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
-    wreck.scene.finishes();
-    wreck.scene.shows(reason, json!(["conflict", "lost_by_server"]));
+    wreck.scene.finishes().shows(reason, json!(["conflict", "lost_by_server"]));
 }
 
 #[test]
@@ -192,7 +184,7 @@ fn rebuild_drops_cursor_that_the_server_does_not_know() {
 #[test]
 fn dropped_table_is_damage() {
     for table in ["_listed", "search", "_gate", "_migrations"] {
-        let wreck = Wreck::new();
+        let mut wreck = Wreck::new();
         wreck.scene.does(&format!("DROP TABLE {table}"));
         let refused = open::read_write(&wreck.db).unwrap_err();
         assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
@@ -205,7 +197,7 @@ fn dropped_table_is_damage() {
 
 #[test]
 fn user_column_is_no_damage() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     for name in ["kind", "method", "patch", "base", "fields", "record_id"] {
         wreck.scene.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT; UPDATE rooms SET {name} = 'antique'"));
     }
@@ -240,7 +232,7 @@ fn search_written_by_script_is_repaired() {
 
 #[test]
 fn wrong_search_index_is_no_damage() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     let of_kitchen = "(SELECT rowid FROM search WHERE title = 'Kitchen')";
     wreck.scene.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
     assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Galley");

@@ -68,16 +68,14 @@ fn reason_code_follows_the_feed() {
 #[test]
 fn reason_code_of_a_used_id_is_exists_there() {
     let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-    scene.hear(task(5, "Paint", "low"));
-    scene.sends_nothing(1);
+    scene.hear(task(5, "Paint", "low")).sends_nothing(1);
     assert_eq!(state_and_code(&scene), json!(["conflict", "exists_there"]));
 }
 
 #[test]
 fn reason_code_of_blocked_edit_is_dependency() {
     let mut scene = Scene::edited(UPDATE);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.reject(1);
+    scene.does("UPDATE tasks SET priority = 'high'").reject(1);
     scene.plan();
     let blocked =
         "SELECT state, reason_code, blocked_by FROM edits JOIN _outbox ON edit_id = id WHERE blocked_by IS NOT NULL";

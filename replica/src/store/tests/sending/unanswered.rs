@@ -20,16 +20,13 @@ fn edit_after_412_is_sent_with_new_key() {
 fn separated_edit_is_confirmed_by_key() {
     let parted = || {
         let mut scene = Scene::new();
-        scene.is_at_present(2);
-        scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+        scene.is_at_present(2).does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
         let first = scene.freeze_groups(&[vec![1], vec![2]], Ask).unwrap();
-        let each =
-            |scene: &mut Scene, verdict: WriteOutcome| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
-        each(&mut scene, no_answer());
+        scene.answer(1, no_answer()).answer(2, no_answer());
         // The request was applied. A proxy then rejects the next attempt.
         scene.send([1, 2]);
-        each(&mut scene, WriteOutcome::SendAlone);
+        scene.answer(1, WriteOutcome::SendAlone).answer(2, WriteOutcome::SendAlone);
         (scene, first.key)
     };
     let (mut scene, key) = parted();
@@ -51,10 +48,8 @@ fn separated_edit_is_confirmed_by_key() {
 #[test]
 fn existing_create_holds_later_edits() {
     let mut scene = Scene::new();
-    scene.is_at_present(2);
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-    scene.attempt(1, no_answer());
-    scene.does("UPDATE tasks SET notes = 'Mine too'");
+    scene.is_at_present(2).does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.attempt(1, no_answer()).does("UPDATE tasks SET notes = 'Mine too'");
     // A day later the id is used, by the edit itself, and somebody has added notes since.
     scene.answer(1, WriteOutcome::Exists { rev: 9 });
     assert_eq!((scene.states().as_str(), scene.plan()), ("sent waiting", vec![]));
@@ -70,9 +65,7 @@ fn first_profile_update_resends_in_step_only() {
     let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     let first = scene.send(1);
     assert_eq!(first.if_match, None);
-    scene.does("UPDATE property SET city = 'Bruges'");
-    scene.is_at_present(2);
-    scene.greets(3, &[]);
+    scene.does("UPDATE property SET city = 'Bruges'").is_at_present(2).greets(3, &[]);
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(profile(3, "Liege"));
     // The form of the key does not matter.
@@ -107,13 +100,11 @@ fn backfilled_profile_marks_update_maybe_applied() {
 #[test]
 fn maybe_applied_edit_is_not_coalesced() {
     let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
-    let first = scene.attempt(1, no_answer());
-    scene.catch_up(profile(3, "Liege"));
-    scene.does("UPDATE property SET state = 'Flanders'");
+    scene.attempt(1, no_answer()).catch_up(profile(3, "Liege")).does("UPDATE property SET state = 'Flanders'");
     assert_eq!(scene.ready_groups(), [[1]]);
     assert_eq!(scene.freeze(1, Ask), None, "it is in doubt");
     // The edit's own event comes later: the request was applied without the values written here since.
-    scene.hear(with_key(profile(4, "Ghent"), &first.key));
+    scene.hear(with_key(profile(4, "Ghent"), "key-1"));
     assert_eq!(scene.outcomes(), "1 confirmed");
     assert_eq!(scene.plan(), [2]);
     scene.shows("SELECT city, state FROM property", json!(["Ghent", "Flanders"]));
@@ -140,13 +131,12 @@ fn edit_after_412_is_sent_when_contact_begins_or_feed_is_at_its_head() {
 #[test]
 fn existing_profile_is_merged_after_feed() {
     let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
-    scene.is_at_present(1);
-    let first = scene.attempt(1, no_answer());
+    scene.is_at_present(1).attempt(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
-    assert_eq!(scene.freeze(1, Mine).unwrap().key, first.key);
+    assert_eq!(scene.freeze(1, Mine).unwrap().key, "key-1");
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
-    let ours = with_key(profile(2, "Ghent"), &first.key);
+    let ours = with_key(profile(2, "Ghent"), "key-1");
     scene.hear([ours, profile(3, "Liege")]);
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT city FROM property").as_str()), ("1 confirmed", "Liege"));
 
@@ -154,8 +144,7 @@ fn existing_profile_is_merged_after_feed() {
     // next contact.
     for others in [true, false] {
         let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
-        scene.is_at_present(1);
-        scene.attempt(1, WriteOutcome::PreconditionFailed);
+        scene.is_at_present(1).attempt(1, WriteOutcome::PreconditionFailed);
         if others {
             scene.hear(profile(2, "Liege"));
             assert_eq!(scene.plan(), [1]);
@@ -173,14 +162,12 @@ fn existing_profile_is_merged_after_feed() {
 #[test]
 fn edit_after_412_waits_for_feed_on_contact() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    let first = scene.attempt(1, no_answer());
+    scene.attempt(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
-    assert_eq!(scene.freeze(1, Mine).unwrap().key, first.key);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
-    scene.is_at_present(5);
-    scene.greets(7, &[]);
+    assert_eq!(scene.freeze(1, Mine).unwrap().key, "key-1");
+    scene.answer(1, WriteOutcome::PreconditionFailed).is_at_present(5).greets(7, &[]);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let theirs = json!({ "title": "Theirs", "priority": "low" });
-    scene.hear([with_key(task(6, "Mine", "low"), &first.key), event(7, "updated", "task", TASK, theirs)]);
+    scene.hear([with_key(task(6, "Mine", "low"), "key-1"), event(7, "updated", "task", TASK, theirs)]);
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("1 confirmed", "Theirs"));
 }

@@ -24,8 +24,7 @@ fn edit_passed_by_tail_is_offered_at_the_end() {
     for (cause, present) in [(asked(), None), (gap(), Some(7)), (restored, Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         // The server was restored to 7, unnoticed, and has new events: 8 and 9 are changes by others.
-        scene.hear(paper(8, "Theirs"));
-        scene.hear(task(10, "Theirs", "low"));
+        scene.hear(paper(8, "Theirs")).hear(task(10, "Theirs", "low"));
         assert_eq!(scene.states(), "sent sent", "{cause:?}");
         sweeps_theirs(&mut scene);
         assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
@@ -46,8 +45,7 @@ fn edit_overwritten_in_backfill_is_not_lost() {
         // Another client deletes the record, and a client that has never seen it gets neither event (contract 9.2).
         scene.catch_up(paper(21, "Deed"));
         if is_answered_late {
-            scene.answer(1, accepted(8));
-            scene.hear(event(22, "updated", "document", HOME, json!({ "title": "Deed" })));
+            scene.answer(1, accepted(8)).hear(event(22, "updated", "document", HOME, json!({ "title": "Deed" })));
         }
         assert_eq!(scene.states(), "conflict");
         assert!(scene.one("SELECT reason FROM edits").contains("deleted on the server since, or lost"));
@@ -58,10 +56,7 @@ fn edit_overwritten_in_backfill_is_not_lost() {
 fn delete_during_backfill_is_confirmed() {
     let mut scene = Scene::written(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.send(1);
-    scene.hear(task(5, "Paint", "low"));
-    scene.does("DELETE FROM vehicles");
-    scene.answer(1, accepted(8));
-    scene.accept(2, 9);
-    scene.catch_up(paper(21, "Deed"));
+    scene.hear(task(5, "Paint", "low")).does("DELETE FROM vehicles").answer(1, accepted(8));
+    scene.accept(2, 9).catch_up(paper(21, "Deed"));
     assert_eq!(scene.edits(), "1 confirmed, 2 confirmed; ");
 }

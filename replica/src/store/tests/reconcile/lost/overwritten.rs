@@ -16,8 +16,7 @@ fn overwritten_here() -> Scene {
     let noted = |id, title| event(id, "updated", "task", TASK, noted(title));
     let heard = [noted(6, "B"), room(7, "Shed"), noted(8, "C"), gone(9, "room", ROOM)];
     for (edit, (text, event)) in (1..).zip(OVERWRITING.into_iter().zip(heard)) {
-        scene.does(text);
-        scene.confirm(edit, event);
+        scene.does(text).confirm(edit, event);
     }
     assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed, 4 confirmed");
     scene
@@ -64,8 +63,7 @@ fn overwritten_edit_is_not_lost() {
 #[test]
 fn overwritten_edit_stays_after_discard() {
     let mut scene = overwritten_here();
-    scene.does("UPDATE tasks SET title = 'D'");
-    scene.confirm(5, event(10, "updated", "task", TASK, noted("D")));
+    scene.does("UPDATE tasks SET title = 'D'").confirm(5, event(10, "updated", "task", TASK, noted("D")));
     for is_discarded in [false, true] {
         scene.recovers(&restored(None));
         ends_with_task(&mut scene, 5, plain("A"), false);
@@ -99,8 +97,7 @@ fn edit_overwritten_before_event_is_not_lost() {
     for cause in [gap(), restored(Some(5)), restored(None)] {
         let mut scene = Scene::present(task(5, "A", "low"));
         for (edit, text) in (1..).zip(OVERWRITING) {
-            scene.does(text);
-            scene.accept(edit, 5 + edit);
+            scene.does(text).accept(edit, 5 + edit);
         }
         scene.recovers(&cause);
         ends_with_task(&mut scene, 8, noted("C"), false);
@@ -112,12 +109,9 @@ fn edit_overwritten_before_event_is_not_lost() {
 #[test]
 fn edit_overwritten_in_reconcile_is_not_lost() {
     let mut scene = overwritten_here();
-    scene.recovers(&restored(None));
-    scene.is_listed(Kind::Task, vec![record(TASK, 8, noted("C"))], 20);
-    scene.is_at_present(20);
-    scene.does("UPDATE tasks SET title = 'D'");
-    let key = scene.accept(5, 21).key;
-    scene.hear(with_key(event(21, "updated", "task", TASK, noted("D")), &key));
+    scene.recovers(&restored(None)).is_listed(Kind::Task, vec![record(TASK, 8, noted("C"))], 20).is_at_present(20);
+    scene.does("UPDATE tasks SET title = 'D'").accept(5, 21);
+    scene.hear(with_key(event(21, "updated", "task", TASK, noted("D")), "key-5"));
     ends_with_task(&mut scene, 21, noted("D"), false);
     assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("", "D"));
 }
@@ -140,9 +134,7 @@ fn reshown_edit_is_lost_by_next_restore() {
 #[test]
 fn reshown_edit_after_foreign_loss_is_lost_next() {
     let mut scene = Scene::present(task(5, "A", "low"));
-    scene.does("UPDATE tasks SET title = 'B'");
-    scene.accept(1, 8);
-    scene.hear([task(8, "B", "low"), task(12, "Theirs", "low")]);
+    scene.does("UPDATE tasks SET title = 'B'").accept(1, 8).hear([task(8, "B", "low"), task(12, "Theirs", "low")]);
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 12, plain("Theirs"), false);
     assert_eq!(scene.edits(), "1 confirmed; ");
@@ -163,8 +155,7 @@ fn half_changed_subject_is_not_lost() {
         (CAR, format!("UPDATE tasks SET subject_id = '{CAR}'")),
     ];
     for (edit, (id, text)) in (1..).zip(edits) {
-        scene.does(&text);
-        scene.confirm(edit, event(5 + edit, "updated", "task", TASK, subject(id)));
+        scene.does(&text).confirm(edit, event(5 + edit, "updated", "task", TASK, subject(id)));
     }
     assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
     scene.recovers(&restored(None));
@@ -175,10 +166,8 @@ fn half_changed_subject_is_not_lost() {
 #[test]
 fn recreated_record_is_not_deleted() {
     let mut scene = Scene::new();
-    scene.is_at_present(5);
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.confirm(1, car(6));
-    scene.recovers(&restored(None));
+    scene.is_at_present(5).does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.confirm(1, car(6)).recovers(&restored(None));
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
     scene.finishes_at(20);
     scene.shows("SELECT name, (SELECT count(*) FROM _base WHERE deleted) FROM vehicles", json!(["Car", 0]));

@@ -26,8 +26,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
 /// The update of a task is confirmed, and the first copy of the restored server lacks the task.
 fn gone_and_put_back_again(second: Option<i64>) -> Scene {
     let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
-    scene.confirm(1, task(6, "Paint", "high"));
-    scene.recovers(&restored(None));
+    scene.confirm(1, task(6, "Paint", "high")).recovers(&restored(None));
     assert_eq!(scene.sweeps(Kind::Task, &[], 9), SweepOutcome::Done);
     // The right copy is restored before the end of the reconcile.
     scene.recovers(&restored(second));
@@ -60,8 +59,7 @@ fn found_then_overwritten_edit_is_not_lost() {
     scene.recovers(&restored(None));
     ends_with(&mut scene, listed_task(6, "Paint", "high"), shed_on_floor_2(), 9);
     assert_eq!(scene.states(), "conflict", "the car");
-    scene.catch_up(task(12, "Paint", "low"));
-    scene.recovers(&restored(Some(12)));
+    scene.catch_up(task(12, "Paint", "low")).recovers(&restored(Some(12)));
     ends_with(&mut scene, listed_task(12, "Paint", "low"), shed_on_floor_2(), 14);
     assert_eq!(scene.edit_states(), "2 conflict");
 }
@@ -70,8 +68,7 @@ fn found_then_overwritten_edit_is_not_lost() {
 fn record_missing_after_second_restore_is_lost() {
     for cause in [gap(), ReconcileCause::Asked { accepted: true }] {
         let mut scene = lost_history();
-        scene.is_at_present(8);
-        scene.recovers_at(&cause, 9);
+        scene.is_at_present(8).recovers_at(&cause, 9);
         // The feed has shown nothing yet: the list is from the copy.
         assert_eq!(scene.sweeps(Kind::Vehicle, &[], 9), SweepOutcome::Done);
         scene.recovers(&restored(None));
@@ -86,14 +83,11 @@ fn delete_in_copy_is_not_offered() {
     // In a gap: the task is known to be deleted by 90.
     let mut scene = deleted_in_gap();
     assert_eq!(scene.outcomes(), "1 confirmed");
-    scene.recovers(&restored(Some(50)));
-    scene.finds(60, [(Kind::Task, vec![])]);
+    scene.recovers(&restored(Some(50))).finds(60, [(Kind::Task, vec![])]);
     assert_eq!(scene.edits(), "1 confirmed; ");
 
     // Somebody deleted the task first, and the feed shows it after the response.
     let mut scene = Scene::edited_at_present("DELETE FROM tasks");
-    scene.accept(1, 40);
-    scene.hear(deleted(6));
-    scene.recovers(&restored(Some(20)));
+    scene.accept(1, 40).hear(deleted(6)).recovers(&restored(Some(20)));
     assert_eq!(scene.edits(), "1 confirmed; ");
 }
