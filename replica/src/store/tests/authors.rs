@@ -41,8 +41,7 @@ fn record_of_older_server_has_no_author() {
 fn verify_compares_authors() {
     let mut scene = Scene::with_task();
     scene.is_at_present(5).forces("UPDATE tasks SET updated_by = 'me'");
-    let record = task(5, "Paint", "low").payload.unwrap();
-    let listing = [(Kind::Task, Listing { records: vec![(record, 5)], as_of: 5 })];
+    let listing = [(Kind::Task, Listing { records: vec![(task(5, "Paint", "low").payload.unwrap(), 5)], as_of: 5 })];
     let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
     let How::Fields(fields) = &found[0].how else { panic!("{found:?}") };
     assert_eq!(fields[..], [("updated_by".to_owned(), json!("me"), json!("device 5"))]);

@@ -32,8 +32,7 @@ fn resolve_one_half_decides_whole_subject() {
         let mut scene = Scene::with(about(5, first));
         scene.does(&format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'"));
         scene.hear(about(6, second)).sends_nothing(1);
-        let resolution = Resolution { fields: BTreeMap::from([(field.to_owned(), choice)]), rest: None };
-        scene.resolve(1, &resolution).unwrap();
+        scene.resolve(1, &Resolution { fields: BTreeMap::from([(field.to_owned(), choice)]), rest: None }).unwrap();
         scene.shows("SELECT subject_type, subject_id FROM tasks", json!(then));
     }
 }

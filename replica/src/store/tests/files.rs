@@ -31,6 +31,13 @@ impl Scene {
     }
 }
 
+/// A replica with one attached file, and its hash.
+fn with_receipt() -> (Scene, String) {
+    let mut scene = Scene::with_task_at_present();
+    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    (scene, hash)
+}
+
 /// An event of a document that names a file.
 fn document(rev: i64, hash: &str) -> Event {
     let payload = json!({ "title": "Receipt", "file_sha256": hash, "size_bytes": 9, "content_type": "image/jpeg" });
@@ -79,8 +86,7 @@ fn replaced_file_is_still_sent_for_its_edit() {
 
 #[test]
 fn missing_file_is_uploaded_again_a_few_times() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let problem = json!({ "type": "validation_failed",
         "details": { "fields": [{ "field": "file_sha256", "code": "not_found", "message": "no such file" }] } });
     for attempt in 1..=4 {
@@ -95,8 +101,7 @@ fn missing_file_is_uploaded_again_a_few_times() {
 
 #[test]
 fn refused_file_leaves_its_document_to_a_person() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let problem = json!({ "type": "payload_too_large" });
     refused(&mut scene.db, &hash, ReasonCode::TooLarge, "over 8 bytes", &problem, Some(8)).unwrap();
     assert_eq!(scene.file_state(&hash), Some(FileState::Refused));
@@ -116,8 +121,7 @@ fn refused_file_leaves_its_document_to_a_person() {
 
 #[test]
 fn file_refused_for_the_key_waits_for_another_key() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let of_the_key = json!({ "type": "insufficient_scope", "message": "The API key lacks the scope." });
     let of_the_file = json!({ "type": "unsupported_media_type", "message": "No." });
     for (problem, expected) in
@@ -137,8 +141,7 @@ fn file_refused_for_the_key_waits_for_another_key() {
 
 #[test]
 fn bytes_that_an_upload_finds_lost_are_noted() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let db = scene.db_path();
     for state in [FileState::Missing, FileState::Damaged] {
         upkeep::note_lost(&mut scene.db, &db, &hash, state).unwrap();
@@ -150,8 +153,7 @@ fn bytes_that_an_upload_finds_lost_are_noted() {
 
 #[test]
 fn file_attached_again_sends_its_rejected_document() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let db = scene.db_path();
     upkeep::note_lost(&mut scene.db, &db, &hash, FileState::Damaged).unwrap();
     let rejected = "UPDATE edits SET state = 'rejected', reason_code = 'missing_reference', reason = 'no such file',
@@ -261,18 +263,15 @@ fn upkeep_finds_lost_damaged_and_left_bytes() {
 fn attach_names_what_is_wrong() {
     let mut scene = Scene::new();
     let db = scene.db_path();
-    let fields = Fields::new();
-    let new = AttachTo::NewDocument(&fields);
+    let new = AttachTo::NewDocument(&Fields::new());
     let mut fails = |path: &str, to: &AttachTo<'_>| {
-        let path = scene.directory.join(path);
-        attach(&mut scene.db, &db, Origin::Cli, &[path], to).unwrap_err()
+        attach(&mut scene.db, &db, Origin::Cli, &[scene.directory.join(path)], to).unwrap_err()
     };
     assert!(matches!(fails("nothing.pdf", &new), AttachError::Source(..)));
     assert!(matches!(fails(".", &new), AttachError::NotAFile(_)));
     assert!(matches!(fails("replica.db", &AttachTo::Document(DOCUMENT)), AttachError::Edit(_)), "no such document");
     let [good, missing] = ["good.txt", "nothing.pdf"].map(|name| scene.directory.join(name));
     fs::write(&good, "good").unwrap();
-    let both = attach(&mut scene.db, &db, Origin::Cli, &[good, missing], &new);
-    assert!(matches!(both, Err(AttachError::Source(..))));
+    assert!(matches!(attach(&mut scene.db, &db, Origin::Cli, &[good, missing], &new), Err(AttachError::Source(..))));
     assert_eq!(scene.one("SELECT count(*) FROM files"), "0", "nothing is half done");
 }

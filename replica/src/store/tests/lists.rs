@@ -165,8 +165,7 @@ fn orders_sort_by_their_field() {
         .map(|row| row.names.get("room_id").cloned().unwrap_or("~".into()))
         .collect();
     assert!(rooms.is_sorted() && rooms[0] == "Attic", "rooms by name, no room last");
-    let by_id = rows(Kind::Task, "id", false);
-    assert!(by_id.is_sorted_by_key(|row| row.id.clone()));
+    assert!(rows(Kind::Task, "id", false).is_sorted_by_key(|row| row.id.clone()));
     let revs: Vec<Option<i64>> = rows(Kind::Task, "rev", true).iter().map(|row| row.rev).collect();
     assert!(revs.len() > 9 && revs.is_sorted_by(|a, b| a >= b), "{revs:?}");
     std::fs::remove_dir_all(directory).unwrap();
@@ -253,14 +252,11 @@ fn page_is_read_from_index() {
 #[test]
 fn changes_by_others_read_newest_rows() {
     let mut scene = super::Scene::new();
-    let theirs = serde_json::json!({ "name": "Theirs" });
-    scene.hear(super::event(5, "created", "room", super::ROOM, theirs));
-    let long_ago = "UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'";
-    scene.forces(long_ago);
+    scene.hear(super::event(5, "created", "room", super::ROOM, serde_json::json!({ "name": "Theirs" })));
+    scene.forces("UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'");
     let latest = |scene: &super::Scene| {
         let day = || "2026-11-21".to_owned();
-        let weeks = Weeks { today: day(), this: day(), next: day() };
-        let days = crate::Days { weeks, from: day(), until: day() };
+        let days = crate::Days { weeks: Weeks { today: day(), this: day(), next: day() }, from: day(), until: day() };
         overview::load_overview(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
     };
     let newer = overview::LATEST_MAX - 1;
@@ -351,8 +347,7 @@ fn numbers_in_names_sort_by_value() {
         (Kind::Task, "title"),
     ] {
         for descending in [false, true] {
-            let query = RowQuery::all(kind, Sort { column, descending }, 99);
-            let rows = page::page(&scene.db, &query).unwrap().rows;
+            let rows = page::page(&scene.db, &RowQuery::all(kind, Sort { column, descending }, 99)).unwrap().rows;
             let mut titles: Vec<&str> = rows.iter().map(|row| row.title.as_str()).collect();
             if descending {
                 titles.reverse();

@@ -77,8 +77,7 @@ fn completed_task_shows_next_at_once() {
     scene.shows("SELECT state, reason FROM edits WHERE id = 2", json!(["waiting", why]));
     // Only the completion is sent. The server computes the anchor.
     assert_eq!(scene.ready_groups(), [[1]]);
-    let request = scene.send(1);
-    assert_eq!(body(&request), json!({ "status": "done", "completed_at": "2026-01-05T18:00:00.000Z" }));
+    assert_eq!(body(&scene.send(1)), json!({ "status": "done", "completed_at": "2026-01-05T18:00:00.000Z" }));
     scene.answer(1, accepted(6));
     assert_eq!(scene.ready_groups(), [[0; 0]; 0], "the next task is never sent");
     assert_eq!(gate::last_edit_ids(&scene.db).unwrap(), [1], "one step to undo");
@@ -159,8 +158,7 @@ fn second_completion_keeps_its_moment() {
         event
     };
     scene.accept(1, 6).hear([done(6, "2026-01-05T18:00:00.000Z"), of_series(7, &next(), "open", "2026-02-28")]);
-    let request = scene.send([3, 4]);
-    assert_eq!(body(&request), json!({ "status": "done", "completed_at": again }));
+    assert_eq!(body(&scene.send([3, 4])), json!({ "status": "done", "completed_at": again }));
     scene.answer(3, accepted(8)).hear(done(8, again));
     let moment = format!("SELECT completed_at FROM tasks WHERE id = '{TASK}'");
     assert_eq!((scene.one(&moment), scene.states().as_str()), (again.to_owned(), ""));

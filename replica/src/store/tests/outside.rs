@@ -28,8 +28,7 @@ impl Scene {
         let mut scene = Scene::new();
         let rooms = (1..=count).map(|n| {
             let id = format!("0190a3b0-0000-7000-8000-{n:012}");
-            let record = json!({ "name": format!("Room {n}"), "floor": "1" });
-            event(n, "created", "room", &id, record)
+            event(n, "created", "room", &id, json!({ "name": format!("Room {n}"), "floor": "1" }))
         });
         scene.hear(rooms.collect::<Vec<_>>()).is_at_present(count);
         scene
@@ -48,8 +47,7 @@ fn change_without_trigger_becomes_edit() {
     for dropped in ["_tasks_queue_update", "_tasks_before_update", "_tasks_search_update"] {
         let mut scene = Scene::with_task_at_present();
         scene.outsider(&format!("DROP TRIGGER {dropped}; UPDATE tasks SET title = 'Sand', priority = 'high'"));
-        let restored = scene.reopened();
-        assert_eq!(restored.objects, [format!("the trigger {dropped}")]);
+        assert_eq!(scene.reopened().objects, [format!("the trigger {dropped}")]);
         let edits = scene.rows("SELECT method, patch, base, state, origin FROM edits");
         let patch = r#"{"title":"Sand","priority":"high"}"#;
         let base = r#"{"title":"Paint","priority":"low"}"#;

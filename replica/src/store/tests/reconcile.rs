@@ -47,8 +47,7 @@ impl Scene {
 
     /// The server lists these ids as the whole of a kind, and the sweep deletes the others.
     pub(super) fn sweeps(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
-        let running = reconcile::load(&self.db).unwrap().unwrap();
-        if matches!(running.scope, ReconcileScope::Changed { .. }) {
+        if matches!(reconcile::load(&self.db).unwrap().unwrap().scope, ReconcileScope::Changed { .. }) {
             let step = ReconcileStep::Ids { kind, cursor: None, as_of: None };
             reconcile::compare_everything(&mut self.db, &step).unwrap();
         }
@@ -383,8 +382,7 @@ fn request_during_question_keeps_listing() {
 fn agreement_covers_asked_deletions_only() {
     let mut scene = Scene::with_task_at_present();
     assert!(scene.begins(&ReconcileCause::Asked { accepted: true }).accepted);
-    let again = reconcile::begin(&mut scene.db, &asked()).unwrap().unwrap();
-    assert!(again.accepted, "of the same server");
+    assert!(reconcile::begin(&mut scene.db, &asked()).unwrap().unwrap().accepted, "of the same server");
     assert!(!scene.begins(&gap()).accepted, "what was forgotten since is of a later time");
 }
 

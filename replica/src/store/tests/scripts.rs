@@ -15,8 +15,7 @@ fn null_in_insert_means_default() {
     let made = "SELECT length(id), status, priority, rev, created_at IS NOT NULL, updated_at IS NOT NULL FROM tasks";
     scene.shows(made, json!([36, "open", "medium", null, 1, 1]));
     scene.shows("SELECT record_id = (SELECT id FROM tasks), method FROM edits", json!([1, "create"]));
-    let patch = "SELECT patch ->> 'status', patch ->> 'priority' FROM edits";
-    scene.shows(patch, json!(["open", "medium"]));
+    scene.shows("SELECT patch ->> 'status', patch ->> 'priority' FROM edits", json!(["open", "medium"]));
     let id = scene.one("INSERT INTO inventory (id, name, quantity) VALUES (NULL, 'Rake', NULL) RETURNING id");
     scene.shows("SELECT id, quantity FROM inventory", json!([id, 1]));
 }
@@ -262,8 +261,7 @@ fn search_follows_scripts_and_feed() {
 fn status_needs_recent_contact() {
     let mut scene = Scene::new();
     assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::New);
-    let pid = Some(std::process::id());
-    sync_state::set_daemon(&mut scene.db, pid, at(0)).unwrap();
+    sync_state::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
     scene.is_at_present(3);
     // The last contact is long ago by the clock of this machine.
     let status = status::load_status(&scene.db).unwrap();

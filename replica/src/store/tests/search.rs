@@ -71,8 +71,7 @@ fn title_is_found_in_each_script() {
 
 /// Titles that a search finds, with the snippet.
 fn found(scene: &Scene, question: &str) -> Vec<(String, String)> {
-    let hits = view::search(&scene.db, question, 9).unwrap();
-    hits.into_iter().map(|hit| (hit.title, hit.snippet)).collect()
+    view::search(&scene.db, question, 9).unwrap().into_iter().map(|hit| (hit.title, hit.snippet)).collect()
 }
 
 #[test]

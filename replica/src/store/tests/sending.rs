@@ -48,8 +48,7 @@ fn plan_knows_request_bytes() {
         plan::plan(&mut scene.db, 64, &[]).unwrap().ready.iter().map(|ready| ready.bytes / 1000).collect()
     };
     assert_eq!(about(&mut scene), [9, 9]);
-    let request = scene.freeze_groups(&[vec![1], vec![2, 3]], Ask).unwrap();
-    assert_eq!(request.body.unwrap().len() / 1000, 18);
+    assert_eq!(scene.freeze_groups(&[vec![1], vec![2, 3]], Ask).unwrap().body.unwrap().len() / 1000, 18);
     assert_eq!(about(&mut scene), [18], "fixed");
 }
 
@@ -89,8 +88,7 @@ fn policy_decides_and_keeps_loser() {
     scene.shows("SELECT patch, outcome FROM edit_history", json!([r#"{"title":"Theirs"}"#, "superseded"]));
 
     let mut scene = conflict();
-    let request = scene.freeze(1, Theirs).unwrap();
-    assert_eq!(body(&request), json!({ "priority": "high" }));
+    assert_eq!(body(&scene.freeze(1, Theirs).unwrap()), json!({ "priority": "high" }));
     scene.shows("SELECT patch, outcome FROM edit_history", json!([r#"{"title":"Mine"}"#, "superseded"]));
     scene.shows("SELECT title, priority FROM tasks", json!(["Theirs", "high"]));
 
@@ -123,8 +121,7 @@ fn value_changed_back_is_not_sent() {
         // Only the other change is sent.
         scene.does("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET title = 'Theirs', priority = 'high'");
         scene.hear(task(7, "Theirs too", "low"));
-        let request = scene.freeze([3, 4], policy).unwrap();
-        assert_eq!(body(&request), json!({ "priority": "high" }));
+        assert_eq!(body(&scene.freeze([3, 4], policy).unwrap()), json!({ "priority": "high" }));
     }
 }
 
@@ -165,8 +162,7 @@ fn delete_of_changed_record_asks() {
         scene.hear(task(6, "Paint", "urgent"));
         assert_eq!(scene.freeze(1, policy), None);
         assert_eq!(scene.states(), "conflict");
-        let view = "SELECT field, base, mine, theirs FROM conflicts";
-        scene.shows(view, json!(["priority", "low", null, "urgent"]));
+        scene.shows("SELECT field, base, mine, theirs FROM conflicts", json!(["priority", "low", null, "urgent"]));
     }
     // Only the revision has changed.
     let mut scene = Scene::edited("DELETE FROM tasks");
@@ -215,8 +211,7 @@ fn reference_cleared_by_delete_is_no_change() {
     let lamp = json!({ "name": "Old lamp", "room_id": null, "quantity": 1 });
     scene.hear([event(5, "updated", "inventory", TASK, lamp), shed_is_gone()]).sends_nothing(2);
     assert_eq!(scene.column("SELECT field FROM conflicts"), json!(["name"]), "and the room is none");
-    let lamp = json!({ "name": "Lamp", "room_id": null, "quantity": 1 });
-    scene.hear(event(7, "updated", "inventory", TASK, lamp));
+    scene.hear(event(7, "updated", "inventory", TASK, json!({ "name": "Lamp", "room_id": null, "quantity": 1 })));
     assert!(scene.retry(2).is_ok(), "the name is as it was");
 }
 
@@ -254,8 +249,7 @@ fn rejected_create_shows_normalized_values() {
     let mut scene =
         Scene::written(&format!("INSERT INTO vehicles (id, name, purchase_price) VALUES ('{TASK}', 'Mine', '7.5')"));
     scene.attempt(1, exists());
-    let theirs = json!({ "name": "Theirs", "purchase_price": "7.50" });
-    scene.hear(event(6, "created", "vehicle", TASK, theirs));
+    scene.hear(event(6, "created", "vehicle", TASK, json!({ "name": "Theirs", "purchase_price": "7.50" })));
     assert_eq!(scene.column("SELECT field FROM conflicts"), json!(["name"]), "the price is the same");
     assert_eq!(scene.one("SELECT purchase_price FROM vehicles"), "7.50", "the row shows what the edit says");
 }
@@ -405,8 +399,7 @@ fn adapted_edit_shows_in_row() {
     scene.does(&format!("UPDATE documents SET title = 'Manual', subject_id = '{HOME}'"));
     scene.hear([event(4, "updated", "document", TASK, manual("Theirs", Value::Null)), gone(5, "vehicle", ROOM)]);
     // The title is unchanged and is not sent; the kind of the subject must be sent.
-    let request = scene.send([1, 2]);
-    assert_eq!(body(&request), json!({ "subject_id": HOME, "subject_type": "vehicle" }));
+    assert_eq!(body(&scene.send([1, 2])), json!({ "subject_id": HOME, "subject_type": "vehicle" }));
     scene.shows("SELECT title, subject_type, subject_id FROM documents", json!(["Theirs", "vehicle", HOME]));
 }
 

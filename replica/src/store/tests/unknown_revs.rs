@@ -34,8 +34,7 @@ fn profile_unset_by_restore_goes_with_its_last_edit() {
     let mut scene = Scene::present(profile(3, "Bern"));
     scene.does("UPDATE property SET city = 'Basel'");
     scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: Some(0) });
-    let unset = ReconcileResponse::default();
-    scene.saves(ReconcileQuery::Property, unset, ReconcileStep::Done);
+    scene.saves(ReconcileQuery::Property, ReconcileResponse::default(), ReconcileStep::Done);
     scene.finishes_at(0);
     scene.discard(1).unwrap();
     assert_eq!(scene.one("SELECT count(*) FROM property"), "0");

@@ -27,8 +27,7 @@ fn undo_confirmed_leaves_later_changes() {
 fn undo_of_done_task_names_next_task() {
     for recurs in [json!("monthly"), Value::Null] {
         let with = |id, status: &str| {
-            let fields = json!({ "title": "Filter", "status": status, "recurrence": recurs });
-            event(id, "updated", "task", TASK, fields)
+            event(id, "updated", "task", TASK, json!({ "title": "Filter", "status": status, "recurrence": recurs }))
         };
         let mut scene = Scene::with(with(5, "open"));
         scene.does("UPDATE tasks SET status = 'done'").confirm(1, with(6, "done"));
@@ -157,8 +156,7 @@ fn superseded_undo_keeps_change() {
 fn undo_keeps_subject_whole() {
     let [car, first, second] = [ROOM, HOME, "0190a3b0-0000-7000-8000-00000000000e"];
     let manual = |id, title: &str, kind: &str, of: &str| {
-        let fields = json!({ "title": title, "subject_type": kind, "subject_id": of });
-        event(id, "updated", "document", TASK, fields)
+        event(id, "updated", "document", TASK, json!({ "title": title, "subject_type": kind, "subject_id": of }))
     };
     let mut scene = Scene::with([
         event(2, "created", "vehicle", car, json!({ "name": "Car" })),
@@ -235,8 +233,7 @@ fn undo_steps_through_coalesced_edits() {
 #[test]
 fn undo_of_equal_value_is_refused() {
     let car = |id: i64, make: Option<&str>| {
-        let fields = json!({ "name": "Car", "purchase_price": "7.50", "make": make });
-        event(id, "updated", "vehicle", TASK, fields)
+        event(id, "updated", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.50", "make": make }))
     };
     let mut scene = Scene::with(car(5, None));
     scene.does("UPDATE vehicles SET purchase_price = '7.5'").sends_nothing(1);
@@ -318,8 +315,7 @@ fn undo_leaves_out_dead_references() {
 
     // A subject is one value in two fields.
     let manual = |id: i64, kind: &str, of: Option<&str>| {
-        let fields = json!({ "title": "Manual", "subject_type": kind, "subject_id": of });
-        event(id, "updated", "document", ROOM, fields)
+        event(id, "updated", "document", ROOM, json!({ "title": "Manual", "subject_type": kind, "subject_id": of }))
     };
     let mut scene =
         Scene::with([event(1, "created", "vehicle", TASK, json!({ "name": "Car" })), manual(2, "vehicle", Some(TASK))]);

@@ -64,8 +64,7 @@ fn refused_completion_time_is_left_to_server() {
     scene.answer(1, WriteOutcome::Rejected { reason: "completed_at …".to_owned(), problem });
     assert_eq!(scene.states(), "waiting waiting waiting");
     assert_eq!(scene.ready_groups(), [[1]]);
-    let again = scene.freeze_as("key-again", 1, Ask).unwrap();
-    assert_eq!(body(&again), json!({ "status": "done" }));
+    assert_eq!(body(&scene.freeze_as("key-again", 1, Ask).unwrap()), json!({ "status": "done" }));
     assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]), "the next task stays");
 }
 

@@ -94,8 +94,7 @@ fn edited_next_that_server_does_not_make_is_created() {
     scene.is_at_present(6);
     assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", null]));
     assert_eq!(scene.ready_groups(), [[2, 3]]);
-    let request = scene.send([2, 3]);
-    let created = body(&request);
+    let created = body(&scene.send([2, 3]));
     assert_eq!((&created["id"], &created["title"]), (&json!(next()), &json!("Mine")));
     assert!(created.get("recurrence_anchor").is_none() && created.get("completed_at").is_none());
 }

@@ -17,8 +17,7 @@ fn home_without_server_sends_each_completion_once() {
     assert_eq!((&created["status"], &created["completed_at"]), (&json!("done"), &json!("2026-01-05T18:00:00.000Z")));
     scene.answer(1, accepted(1)).hear([monthly(1, "done"), of_series(2, &next(), "open", "2026-02-28")]);
     assert_eq!(scene.ready_groups(), [vec![4, 5], vec![7]]);
-    let request = scene.send([4, 5]);
-    assert_eq!(body(&request)["title"], "Mine");
+    assert_eq!(body(&scene.send([4, 5]))["title"], "Mine");
     scene.answer(4, accepted(3));
     let made = json!({ "title": "Mine", "status": "open", "due_on": "2026-03-31" });
     scene.hear([of_series(3, &next(), "done", "2026-02-28"), event(4, "created", "task", &after(&next()), made)]);

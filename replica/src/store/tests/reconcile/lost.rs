@@ -71,8 +71,7 @@ fn lost_edits_are_offered() {
     );
     assert_eq!(scene.one("SELECT count(*) FROM edit_history"), "0");
     let fetched = ReconcileResponse { records: vec![listed_task(5, "Paint", "low")], ..ReconcileResponse::default() };
-    let question = ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() };
-    scene.saves(question, fetched, ReconcileStep::Done);
+    scene.saves(ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() }, fetched, ReconcileStep::Done);
     scene.finds(6, [(Kind::Document, vec![]), (Kind::Room, vec![listed_room(6, "Barn")]), (Kind::Vehicle, vec![])]);
     scene.shows("SELECT priority, rev FROM tasks", json!(["high", 5]));
     scene.shows("SELECT name, floor, rev FROM rooms", json!(["Barn", "2", 6]));
@@ -171,8 +170,7 @@ fn bulk_with_lost_revision_is_dropped_whole() {
     let other = "0190a3b0-0000-7000-8000-000000000004";
     scene.catch_up([event(4, "created", "task", other, json!({ "title": "Sweep" })), task(6, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
-    let call = scene.freeze_groups_as("call", &[vec![1], vec![2]], Ask).unwrap();
-    assert!(call.bulk);
+    assert!(scene.freeze_groups_as("call", &[vec![1], vec![2]], Ask).unwrap().bulk);
     scene.answer(1, no_answer()).answer(2, no_answer()).recovers(&restored(Some(5)));
     scene.shows("SELECT count(*), (SELECT count(if_match) FROM _outbox) FROM _requests", json!([0, 0]));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");

@@ -20,11 +20,10 @@ fn sound_database_keeps_rows() {
 fn edit_waits_until_record_is_reread() {
     let mut wreck = Wreck::new();
     wreck.rebuilt();
-    assert_eq!(wreck.scene.plan(), [2], "a create has no precondition");
-    wreck.scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })));
-    wreck.scene.is_at_present(5);
-    assert_eq!(wreck.scene.plan(), [1, 2]);
-    assert_eq!(wreck.scene.send(1).if_match, Some(5));
+    assert_eq!(wreck.plan(), [2], "a create has no precondition");
+    wreck.hear(event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))).is_at_present(5);
+    assert_eq!(wreck.plan(), [1, 2]);
+    assert_eq!(wreck.send(1).if_match, Some(5));
 }
 
 #[test]
@@ -33,13 +32,12 @@ fn rebuild_shows_restored_server_records() {
         let mut wreck = Wreck::new();
         let shed = "0190a3b0-0000-7000-8000-000000000009";
         let room = |id, event_type: &str, payload| event(id, event_type, "room", shed, payload);
-        wreck.scene.hear([
+        wreck.hear([
             room(6, "created", json!({ "name": "Shed" })),
             event(8, "updated", "room", ROOM, json!({ "name": "Scullery", "floor": "1" })),
             room(9, "deleted", json!(null)),
         ]);
         if damaged {
-            wreck = wreck.checkpointed();
             wreck.overwrite(0, &[0xff; 100]);
         }
         assert_eq!(wreck.rebuilt().kept_as.is_some(), damaged);
@@ -59,8 +57,7 @@ fn rebuild_keeps_pending_restore() {
     let mut wreck = Wreck::new();
     let scene = &mut wreck.scene;
     scene.send(2);
-    let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
-    scene.hear(with_key(made, "key-2"));
+    scene.hear(with_key(event(6, "created", "task", TASK, json!({ "title": "Sweep" })), "key-2"));
     assert_eq!(scene.outcomes(), "2 confirmed");
     scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
     reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
@@ -118,27 +115,25 @@ fn rebuild_asks_before_many_deletes() {
         let id = uuid::Uuid::from_u128(number).to_string();
         event(i64::try_from(number).unwrap(), "created", "task", &id, json!({ "title": format!("Task {number}") }))
     };
-    wreck.scene.hear((100..160).map(task).collect::<Vec<_>>()).is_at_present(159);
+    wreck.hear((100..160).map(task).collect::<Vec<_>>()).is_at_present(159);
     wreck.rebuilt();
-    let there = uuid::Uuid::from_u128(159).to_string();
-    let swept = wreck.scene.sweeps(Kind::Task, &[(there.as_str(), 159)], 200);
+    let swept = wreck.sweeps(Kind::Task, &[(uuid::Uuid::from_u128(159).to_string().as_str(), 159)], 200);
     assert_eq!(swept, SweepOutcome::TooMany { gone: 59, of: 60 });
-    assert_eq!(wreck.scene.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
+    assert_eq!(wreck.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
 }
 
 #[test]
 fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     let mut wreck = Wreck::new();
-    wreck.scene.is_at_present(5);
+    wreck.is_at_present(5);
     // A program that knows how to switch the guards off has changed the row and its base image.
-    wreck.scene.forces("UPDATE _base SET fields = '{\"name\":\"Attic\"}'");
+    wreck.forces("UPDATE _base SET fields = '{\"name\":\"Attic\"}'");
     wreck.rebuilt();
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
     assert_eq!((begun.scope, begun.tail_position), (ALL_RECORDS, Some(5)));
     scene.shows("SELECT cursor, position, phase FROM _sync", json!(["c5", 5, "reconciling"]));
-    let kitchen = record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }));
-    scene.is_listed(Kind::Room, vec![kitchen], 5);
+    scene.is_listed(Kind::Room, vec![record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }))], 5);
     assert_eq!(scene.sweeps(Kind::Room, &[(ROOM, 5)], 5), SweepOutcome::Done);
     scene.finishes().shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
     assert_eq!(scene.plan(), [1, 2]);
@@ -148,14 +143,14 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
 #[test]
 fn rebuild_keeps_the_reason_of_an_edit_whose_record_was_lost() {
     let mut wreck = Wreck::new();
-    wreck.scene.is_at_present(5).recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
-    assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
-    wreck.scene.finishes();
+    wreck.is_at_present(5).recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
+    assert_eq!(wreck.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
+    wreck.finishes();
     let reason = "SELECT state, reason_code FROM edits WHERE id = 1";
-    wreck.scene.shows(reason, json!(["conflict", "lost_by_server"]));
+    wreck.shows(reason, json!(["conflict", "lost_by_server"]));
     wreck.rebuilt();
-    assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
-    wreck.scene.finishes().shows(reason, json!(["conflict", "lost_by_server"]));
+    assert_eq!(wreck.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
+    wreck.finishes().shows(reason, json!(["conflict", "lost_by_server"]));
 }
 
 #[test]
@@ -173,19 +168,17 @@ fn rebuild_before_end_of_backfill_compares_at_its_end() {
 #[test]
 fn rebuild_drops_cursor_that_the_server_does_not_know() {
     let mut wreck = Wreck::new();
-    wreck.scene.is_at_present(5);
-    let unknown = "UPDATE _sync SET phase = 'blocked', blocked_by = 'unknown_cursor'";
-    wreck.scene.forces(unknown);
+    wreck.is_at_present(5).forces("UPDATE _sync SET phase = 'blocked', blocked_by = 'unknown_cursor'");
     wreck.rebuilt();
     let stands = "SELECT _sync.cursor, blocked_by, cause, tail_position FROM _sync JOIN _reconcile";
-    wreck.scene.shows(stands, json!([null, null, "restored", null]));
+    wreck.shows(stands, json!([null, null, "restored", null]));
 }
 
 #[test]
 fn dropped_table_is_damage() {
     for table in ["_listed", "search", "_gate", "_migrations"] {
         let mut wreck = Wreck::new();
-        wreck.scene.does(&format!("DROP TABLE {table}"));
+        wreck.does(&format!("DROP TABLE {table}"));
         let refused = open::read_write(&wreck.db).unwrap_err();
         assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
         let report = wreck.rebuilt();
@@ -199,33 +192,33 @@ fn dropped_table_is_damage() {
 fn user_column_is_no_damage() {
     let mut wreck = Wreck::new();
     for name in ["kind", "method", "patch", "base", "fields", "record_id"] {
-        wreck.scene.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT; UPDATE rooms SET {name} = 'antique'"));
+        wreck.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT; UPDATE rooms SET {name} = 'antique'"));
     }
-    wreck.scene.does("ALTER TABLE rooms ADD COLUMN my_note TEXT; UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
+    wreck.does("ALTER TABLE rooms ADD COLUMN my_note TEXT; UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [] as [String; 0]);
     assert_eq!(wreck.rebuilt().kept_as, None);
-    wreck.scene.shows("SELECT kind, method, hex(my_note) FROM rooms", json!(["antique", "antique", "636166E9"]));
+    wreck.shows("SELECT kind, method, hex(my_note) FROM rooms", json!(["antique", "antique", "636166E9"]));
 }
 
 #[test]
 fn search_written_by_script_is_repaired() {
-    let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.scene.column(FOUND));
+    let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.column(FOUND));
     let mut wreck = Wreck::new();
     assert_eq!(found(&wreck), (true, json!(["Kitchen", "Sweep"])));
     // With the rowids of later entries.
-    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
-    wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
-    wreck.scene.hear(event(6, "created", "room", HOME, json!({ "name": "Attic" })));
+    wreck.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
+    wreck.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
+    wreck.hear(event(6, "created", "room", HOME, json!({ "name": "Attic" })));
     assert_eq!(found(&wreck), (true, json!(["Attic", "Hall", "Kitchen", "Sweep"])));
-    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
-    wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
+    wreck.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
+    wreck.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
     // A changed record is found again.
-    wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
-    wreck.scene.hear(event(7, "updated", "room", HOME, json!({ "name": "Loft" })));
+    wreck.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
+    wreck.hear(event(7, "updated", "room", HOME, json!({ "name": "Loft" })));
     assert_eq!(found(&wreck), (false, json!(["Galley", "Loft", "Sweep", "X"])));
     assert_eq!(wreck.rebuilt().kept_as, None);
     assert_eq!(found(&wreck), (true, json!(["Galley", "Hall", "Loft", "Sweep"])));
-    wreck.scene.does("DELETE FROM search");
+    wreck.does("DELETE FROM search");
     wreck.rebuilt();
     assert_eq!(found(&wreck), (true, json!(["Galley", "Hall", "Loft", "Sweep"])));
 }
@@ -234,13 +227,13 @@ fn search_written_by_script_is_repaired() {
 fn wrong_search_index_is_no_damage() {
     let mut wreck = Wreck::new();
     let of_kitchen = "(SELECT rowid FROM search WHERE title = 'Kitchen')";
-    wreck.scene.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
-    assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Galley");
+    wreck.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
+    assert_eq!(wreck.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Galley");
     let health = health::examine(&wreck.db).unwrap();
     assert_eq!((health.broken, health.search_complete), (Vec::new(), false));
     assert_eq!(wreck.rebuilt().kept_as, None);
     assert!(health::examine(&wreck.db).unwrap().search_complete);
-    assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Kitchen");
+    assert_eq!(wreck.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Kitchen");
 }
 
 const FOUND: &str = "SELECT title FROM search ORDER BY title";

@@ -63,8 +63,7 @@ fn existing_create_holds_later_edits() {
 #[test]
 fn first_profile_update_resends_in_step_only() {
     let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
-    let first = scene.send(1);
-    assert_eq!(first.if_match, None);
+    assert_eq!(scene.send(1).if_match, None);
     scene.does("UPDATE property SET city = 'Bruges'").is_at_present(2).greets(3, &[]);
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(profile(3, "Liege"));
@@ -123,8 +122,7 @@ fn edit_after_412_is_sent_when_contact_begins_or_feed_is_at_its_head() {
             scene.is_at_present(5);
         }
         assert_eq!(scene.plan(), [1]);
-        let again = scene.freeze_as("again", 1, Ask).unwrap();
-        assert_eq!(again.if_match, Some(5));
+        assert_eq!(scene.freeze_as("again", 1, Ask).unwrap().if_match, Some(5));
     }
 }
 
@@ -136,8 +134,7 @@ fn existing_profile_is_merged_after_feed() {
     assert_eq!(scene.freeze(1, Mine).unwrap().key, "key-1");
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
-    let ours = with_key(profile(2, "Ghent"), "key-1");
-    scene.hear([ours, profile(3, "Liege")]);
+    scene.hear([with_key(profile(2, "Ghent"), "key-1"), profile(3, "Liege")]);
     assert_eq!((scene.outcomes().as_str(), scene.one("SELECT city FROM property").as_str()), ("1 confirmed", "Liege"));
 
     // The event is somebody else's, and the edit is merged with it. Without an event, the edit is sent again on the

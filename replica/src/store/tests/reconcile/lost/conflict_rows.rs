@@ -20,8 +20,7 @@ fn offered_edit_is_not_shown_as_deleted() {
     let mut scene = Scene::present([room(4, "Shed"), task(5, "Paint", "low")]);
     scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car'); DELETE FROM rooms"));
     scene.does("UPDATE tasks SET priority = 'high'");
-    let heard = [car(6), gone(7, "room", ROOM), task(8, "Paint", "high")];
-    for (edit, event) in (1..).zip(heard) {
+    for (edit, event) in (1..).zip([car(6), gone(7, "room", ROOM), task(8, "Paint", "high")]) {
         scene.confirm(edit, event);
     }
     scene.recovers(&restored(Some(5)));

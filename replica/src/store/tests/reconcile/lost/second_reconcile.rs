@@ -49,8 +49,7 @@ fn record_of_next_copy_has_no_old_base() {
     // The copy lacks the record too: the edits are still laid over the last version.
     let mut scene = gone_and_put_back_again(None);
     scene.finds(8, [(Kind::Task, vec![])]);
-    let row = "SELECT state, title, tasks.priority FROM edits JOIN tasks";
-    scene.shows(row, json!(["conflict", "Paint", "high"]));
+    scene.shows("SELECT state, title, tasks.priority FROM edits JOIN tasks", json!(["conflict", "Paint", "high"]));
 }
 
 #[test]
