@@ -13,8 +13,7 @@ mod undoing;
 
 /// A task whose title both sides changed, and whose priority only this replica changed.
 fn in_conflict() -> Scene {
-    let scene = Scene::in_conflict("UPDATE tasks SET title = 'Mine', priority = 'high'", task(6, "Theirs", "low"));
-    scene
+    Scene::in_conflict("UPDATE tasks SET title = 'Mine', priority = 'high'", task(6, "Theirs", "low"))
 }
 
 #[test]
@@ -343,10 +342,7 @@ fn response_404_is_forgotten_on_contact() {
 
 #[test]
 fn resolve_conflicting_delete() {
-    let conflict = || {
-        let scene = Scene::in_conflict("DELETE FROM tasks", task(6, "Paint", "urgent"));
-        scene
-    };
+    let conflict = || Scene::in_conflict("DELETE FROM tasks", task(6, "Paint", "urgent"));
     let mut scene = conflict();
     scene.resolve(1, &Resolution::mine()).unwrap();
     assert_eq!(scene.send(1).if_match, Some(6));
