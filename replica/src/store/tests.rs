@@ -21,19 +21,24 @@ mod verify;
 
 use std::path::PathBuf;
 
+use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::model::WriteOutcome;
-use crate::model::{BatchEnd, ConflictPolicy, EditOutcome, EditState, FeedBatch, ReasonCode};
-use crate::store::edits::{answers, plan, push};
+use crate::model::ConflictPolicy::{Ask, Mine, Theirs};
+use crate::model::*;
+use crate::store::edits::resolve::{self, Resolution};
+use crate::store::edits::{self, Decided, EditError, answers, decide, plan, push, undo};
+use crate::store::read::view;
 use crate::store::sync_state::Home;
-use crate::store::{feed, open, sync_state};
+use crate::store::{StoreError, feed, gate, open, schema, status, sync_state};
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-000000000001";
 const TASK: &str = "0190a3b0-0000-7000-8000-000000000002";
+const CAR: &str = "0190a3b0-0000-7000-8000-000000000003";
 const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
 
 /// A replica in a directory that is deleted with the scene.
@@ -46,11 +51,6 @@ impl Drop for Scene {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.directory);
     }
-}
-
-/// The outcomes of edits that were all confirmed, as [`Scene::outcomes`] gives them.
-fn confirmed(edits: std::ops::RangeInclusive<i64>) -> Vec<(i64, EditOutcome)> {
-    edits.map(|edit| (edit, EditOutcome::Confirmed)).collect()
 }
 
 fn at(millis: i64) -> Timestamp {
@@ -66,9 +66,19 @@ fn home() -> Home {
     }
 }
 
+/// A stream at the present.
+fn live(now: Timestamp) -> feed::Proof {
+    feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now }
+}
+
 fn greeting(head: i64, accepted: &[i64]) -> sync_state::Greeting {
     let accepted = accepted.to_vec();
     sync_state::Greeting { home: home(), head: Some(head), retention_seconds: None, accepted, process: None }
+}
+
+/// The server accepts a change at a position.
+fn accepted(rev: i64) -> WriteOutcome {
+    WriteOutcome::Sent { rev: Some(rev) }
 }
 
 /// The request was not answered, so it may have been applied.
@@ -81,6 +91,57 @@ fn rejected() -> WriteOutcome {
     WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "validation_failed" }) }
 }
 
+/// The server has a record with the id of a create.
+fn exists() -> WriteOutcome {
+    let problem = json!({ "type": "already_exists" });
+    WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false }
+}
+
+/// The members of a JSON object.
+fn object(value: Value) -> Fields {
+    value.as_object().cloned().unwrap()
+}
+
+/// Events of the server: one, or several.
+trait Events {
+    fn list(self) -> Vec<Event>;
+}
+
+impl Events for Event {
+    fn list(self) -> Vec<Event> {
+        vec![self]
+    }
+}
+
+impl Events for Vec<Event> {
+    fn list(self) -> Vec<Event> {
+        self
+    }
+}
+
+impl<const N: usize> Events for [Event; N] {
+    fn list(self) -> Vec<Event> {
+        self.into()
+    }
+}
+
+/// Edits that are sent as one: a single edit, or several of one record.
+trait Edits {
+    fn group(self) -> Vec<i64>;
+}
+
+impl Edits for i64 {
+    fn group(self) -> Vec<i64> {
+        vec![self]
+    }
+}
+
+impl<const N: usize> Edits for [i64; N] {
+    fn group(self) -> Vec<i64> {
+        self.into()
+    }
+}
+
 impl Scene {
     fn new() -> Scene {
         let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
@@ -91,28 +152,59 @@ impl Scene {
 
     /// A replica with one task of the server, at revision 5.
     fn with_task() -> Scene {
-        Scene::with(vec![task(5, "Paint", "low")])
+        Scene::with(task(5, "Paint", "low"))
     }
 
     /// A replica that has heard these events.
-    fn with(events: Vec<Event>) -> Scene {
+    fn with(events: impl Events) -> Scene {
         let mut scene = Scene::new();
         scene.hear(events);
         scene
     }
 
-    /// The task at revision 5, and what a person does to it.
-    fn edited(sql: &str) -> Scene {
-        let scene = Scene::with_task();
+    /// A replica that has heard these events, the last of which is the newest of the server.
+    fn present(events: impl Events) -> Scene {
+        let mut scene = Scene::new();
+        scene.catch_up(events);
+        scene
+    }
+
+    /// A replica without records, and what a person does.
+    fn written(sql: &str) -> Scene {
+        let mut scene = Scene::new();
         scene.does(sql);
         scene
     }
 
-    /// The same, and the feed has reached its head.
-    fn with_task_at_present() -> Scene {
+    /// The task at revision 5, and what a person does to it.
+    fn edited(sql: &str) -> Scene {
         let mut scene = Scene::with_task();
-        scene.is_at_present(5);
+        scene.does(sql);
         scene
+    }
+
+    /// The task at revision 5, the newest of the server.
+    fn with_task_at_present() -> Scene {
+        Scene::present(task(5, "Paint", "low"))
+    }
+
+    /// The same, and what a person does to it.
+    fn edited_at_present(sql: &str) -> Scene {
+        let mut scene = Scene::with_task_at_present();
+        scene.does(sql);
+        scene
+    }
+
+    /// The task at revision 5, what a person does to it, and what somebody else did there: nothing is sent of the edit.
+    fn in_conflict(sql: &str, theirs: impl Events) -> Scene {
+        let mut scene = Scene::edited(sql);
+        scene.hear(theirs);
+        scene.sends_nothing(1);
+        scene
+    }
+
+    fn db_path(&self) -> PathBuf {
+        self.directory.join("replica.db")
     }
 
     fn sql(&self, text: &str) -> Result<usize, String> {
@@ -122,8 +214,16 @@ impl Scene {
         })
     }
 
-    fn does(&self, text: &str) {
-        self.sql(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    /// Plain SQL of a script: one statement or several.
+    fn does(&mut self, text: &str) -> &mut Self {
+        self.db.execute_batch(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        self
+    }
+
+    /// SQL in a transaction of the sync, which may write what a script may not.
+    fn forces(&mut self, text: &str) -> &mut Self {
+        gate::sync_tx(&mut self.db, |tx| Ok(tx.execute_batch(text)?)).unwrap();
+        self
     }
 
     /// The first value of a query, as text.
@@ -144,28 +244,50 @@ impl Scene {
         row_of(&self.db, text)
     }
 
+    /// Asserts the only row that a query finds.
+    #[track_caller]
+    fn shows(&self, text: &str, expected: Value) -> &Self {
+        assert_eq!(self.row(text), expected, "{text}");
+        self
+    }
+
     /// The only column of each row that a query finds, as a JSON array.
     fn column(&self, text: &str) -> Value {
         let rows = rows_of(&self.db, text);
         rows.as_array().unwrap().iter().map(|row| row[0].clone()).collect()
     }
 
-    fn hear(&mut self, events: Vec<Event>) {
-        self.apply(FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More });
+    fn hear(&mut self, events: impl Events) -> &mut Self {
+        let events = events.list();
+        self.apply(FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More })
     }
 
-    fn is_at_present(&mut self, head: i64) {
-        self.apply(FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() });
+    fn is_at_present(&mut self, head: i64) -> &mut Self {
+        self.apply(FeedBatch { end: BatchEnd::Present { head: Some(head) }, ..FeedBatch::default() })
     }
 
-    fn apply(&mut self, batch: FeedBatch) {
-        let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) };
-        feed::apply(&mut self.db, &batch, None, &proof).unwrap();
+    /// Hears these events, the last of which is the newest of the server.
+    fn catch_up(&mut self, events: impl Events) -> &mut Self {
+        let events = events.list();
+        let head = events.last().unwrap().id;
+        self.hear(events);
+        self.is_at_present(head)
+    }
+
+    fn apply(&mut self, batch: FeedBatch) -> &mut Self {
+        self.apply_at(batch, at(0))
+    }
+
+    /// Applies a batch, when it is `now` by the clock of this machine.
+    fn apply_at(&mut self, batch: FeedBatch, now: Timestamp) -> &mut Self {
+        feed::apply(&mut self.db, &batch, None, &live(now)).unwrap();
+        self
     }
 
     /// The server reports its head. The edits were accepted before the report.
-    fn greets(&mut self, head: i64, accepted: &[i64]) {
+    fn greets(&mut self, head: i64, accepted: &[i64]) -> &mut Self {
         sync_state::record_greeting(&mut self.db, &greeting(head, accepted), at(0)).unwrap();
+        self
     }
 
     /// The first edit of each group that may be sent.
@@ -178,38 +300,99 @@ impl Scene {
         plan::plan(&mut self.db, 64, &[]).unwrap().ready.into_iter().map(|ready| ready.edits).collect()
     }
 
-    fn freeze(&mut self, groups: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
-        self.freeze_as(&format!("key-{}", groups[0][0]), groups, policy)
+    /// The request of these edits, made anew or again; none when the edits end or a person must decide.
+    fn freeze(&mut self, edits: impl Edits, policy: ConflictPolicy) -> Option<push::Request> {
+        self.freeze_groups(&[edits.group()], policy)
     }
 
-    fn freeze_as(&mut self, key: &str, groups: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
+    fn freeze_as(&mut self, key: &str, edits: impl Edits, policy: ConflictPolicy) -> Option<push::Request> {
+        self.freeze_groups_as(key, &[edits.group()], policy)
+    }
+
+    fn freeze_groups(&mut self, groups: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
+        self.freeze_groups_as(&format!("key-{}", groups[0][0]), groups, policy)
+    }
+
+    fn freeze_groups_as(&mut self, key: &str, groups: &[Vec<i64>], policy: ConflictPolicy) -> Option<push::Request> {
         let wanted = push::NewRequest { groups: groups.to_vec(), new_key: key.to_owned() };
         push::freeze(&mut self.db, &[wanted], policy, at(0)).unwrap().remove(0)
     }
 
-    fn send(&mut self, edit: i64) -> push::Request {
-        self.freeze(&[vec![edit]], ConflictPolicy::Ask).expect("a request")
+    #[track_caller]
+    fn send(&mut self, edits: impl Edits) -> push::Request {
+        self.freeze(edits, Ask).expect("a request")
     }
 
-    fn answer(&mut self, edit: i64, verdict: WriteOutcome) {
+    #[track_caller]
+    fn sends_nothing(&mut self, edits: impl Edits) -> &mut Self {
+        assert_eq!(self.freeze(edits, Ask), None);
+        self
+    }
+
+    fn answer(&mut self, edit: i64, verdict: WriteOutcome) -> &mut Self {
         answers::record_outcomes(&mut self.db, &[(edit, verdict)], at(0)).unwrap();
+        self
     }
 
-    /// Sends an edit, and the request ends like this.
-    fn attempt(&mut self, edit: i64, outcome: WriteOutcome) -> push::Request {
-        let request = self.send(edit);
-        self.answer(edit, outcome);
-        request
+    /// Sends edits, and the request ends like this.
+    #[track_caller]
+    fn attempt(&mut self, edits: impl Edits, outcome: WriteOutcome) -> &mut Self {
+        let edits = edits.group();
+        self.freeze_groups(std::slice::from_ref(&edits), Ask).expect("a request");
+        self.answer(edits[0], outcome)
     }
 
-    fn reject(&mut self, edit: i64) {
-        self.attempt(edit, rejected());
+    /// Sends edits, and the server accepts them at a position that the feed has not passed.
+    #[track_caller]
+    fn accept(&mut self, edits: impl Edits, rev: i64) -> &mut Self {
+        self.attempt(edits, accepted(rev))
     }
 
-    /// The edit is confirmed, and the feed has passed its position.
-    fn confirm(&mut self, edit: i64, event: Event) {
-        self.attempt(edit, WriteOutcome::Sent { rev: Some(event.id) });
-        self.hear(vec![event]);
+    /// Several edits, each accepted at its own position.
+    fn accept_each(&mut self, edits: &[(i64, i64)]) -> &mut Self {
+        for &(edit, rev) in edits {
+            self.accept(edit, rev);
+        }
+        self
+    }
+
+    #[track_caller]
+    fn reject(&mut self, edits: impl Edits) -> &mut Self {
+        self.attempt(edits, rejected())
+    }
+
+    /// The edits are confirmed, and the feed has passed their position.
+    #[track_caller]
+    fn confirm(&mut self, edits: impl Edits, event: Event) -> &mut Self {
+        self.accept(edits, event.id);
+        self.hear(event)
+    }
+
+    fn retry(&mut self, edit: i64) -> Result<Decided, String> {
+        with_sentence(decide::retry(&mut self.db, edit))
+    }
+
+    fn retry_each(&mut self, edits: &[i64]) -> &mut Self {
+        for &edit in edits {
+            self.retry(edit).unwrap();
+        }
+        self
+    }
+
+    fn discard(&mut self, edit: i64) -> Result<Decided, String> {
+        with_sentence(decide::discard(&mut self.db, Origin::Cli, edit, at(0)))
+    }
+
+    fn change(&mut self, edit: i64, fields: Value) -> Result<Decided, String> {
+        with_sentence(decide::change(&mut self.db, edit, &object(fields), at(0)))
+    }
+
+    fn resolve(&mut self, edit: i64, resolution: &Resolution) -> Result<Decided, String> {
+        with_sentence(resolve::resolve(&mut self.db, Origin::Cli, edit, resolution, at(0)))
+    }
+
+    fn undo(&mut self, edit: Option<i64>) -> Result<Decided, String> {
+        with_sentence(undo::undo(&mut self.db, Origin::Cli, edit, at(0)))
     }
 
     /// A scene with a changed task that a response reports as deleted on the server.
@@ -221,29 +404,35 @@ impl Scene {
         scene
     }
 
-    /// The rows that a query finds, each as a tuple.
-    fn tuples<T>(&self, text: &str) -> Vec<T>
-    where
-        T: for<'row> TryFrom<&'row rusqlite::Row<'row>, Error = rusqlite::Error>,
-    {
-        let mut statement = self.db.prepare(text).unwrap();
-        statement.query_map([], |row| T::try_from(row)).unwrap().collect::<Result<_, _>>().unwrap()
+    /// The words that a query finds, in one line.
+    fn words(&self, text: &str, between: &str) -> String {
+        let words = self.column(text);
+        words.as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect::<Vec<_>>().join(between)
     }
 
-    /// The states of the edits, by id.
-    fn states(&self) -> Vec<EditState> {
-        self.edit_states().into_iter().map(|(_, state)| state).collect()
+    /// The states of the edits, in the order of their ids: `conflict blocked`.
+    fn states(&self) -> String {
+        self.words("SELECT state FROM edits ORDER BY id", " ")
     }
 
-    /// The edits and their states, by id.
-    fn edit_states(&self) -> Vec<(i64, EditState)> {
-        self.tuples("SELECT id, state FROM edits ORDER BY id")
+    /// The edits and their states: `1 conflict, 2 blocked`.
+    fn edit_states(&self) -> String {
+        self.words("SELECT id || ' ' || state FROM edits ORDER BY id", ", ")
     }
 
-    /// The ended edits and their outcomes, by id.
-    fn outcomes(&self) -> Vec<(i64, EditOutcome)> {
-        self.tuples("SELECT id, outcome FROM edit_history ORDER BY id")
+    /// The ended edits and their outcomes: `1 confirmed, 2 merged`.
+    fn outcomes(&self) -> String {
+        self.words("SELECT id || ' ' || outcome FROM edit_history ORDER BY id", ", ")
     }
+
+    /// The ended edits, and the states of the others: `1 confirmed, 2 merged; waiting`.
+    fn edits(&self) -> String {
+        format!("{}; {}", self.outcomes(), self.states())
+    }
+}
+
+fn with_sentence(result: Result<Decided, EditError>) -> Result<Decided, String> {
+    result.map_err(|error| error.to_string())
 }
 
 /// The rows that a query finds: a JSON array of rows, each an array of its columns.
@@ -285,10 +474,40 @@ fn task(id: i64, title: &str, priority: &str) -> Event {
 }
 
 fn deleted(id: i64) -> Event {
-    event(id, "deleted", "task", TASK, Value::Null)
+    gone(id, "task", TASK)
 }
 
 fn with_key(mut event: Event, key: &str) -> Event {
     event.idempotency_key = Some(key.to_owned());
     event
+}
+
+/// The JSON body of a request.
+fn body(request: &push::Request) -> Value {
+    serde_json::from_str(request.body.as_deref().unwrap()).unwrap()
+}
+
+/// A room with a name, as the server shows it first.
+fn room(id: i64, name: &str) -> Event {
+    event(id, "created", "room", ROOM, json!({ "name": name }))
+}
+
+/// A car, as the server shows it first.
+fn car(id: i64) -> Event {
+    event(id, "created", "vehicle", CAR, json!({ "name": "Car" }))
+}
+
+/// A document of somebody else, as the server shows it first.
+fn paper(id: i64, title: &str) -> Event {
+    event(id, "created", "document", HOME, json!({ "title": title }))
+}
+
+/// The profile with a city.
+fn profile(id: i64, city: &str) -> Event {
+    event(id, "updated", "property", HOME, json!({ "city": city }))
+}
+
+/// A record is deleted on the server.
+fn gone(id: i64, kind: &str, record: &str) -> Event {
+    event(id, "deleted", kind, record, Value::Null)
 }

@@ -1,10 +1,6 @@
 //! `updated_by`: who changed a record last on the server.
 
-use hearth_contract::schema::Kind;
-use serde_json::json;
-
 use super::*;
-use crate::store::gate;
 use crate::store::read::why::explain_record;
 use crate::store::reconcile::verify::{How, Listing, verify};
 
@@ -12,28 +8,25 @@ const SHOWN: &str = "SELECT title, updated_by, rev, extra FROM tasks";
 
 #[test]
 fn author_is_unknown_until_server_confirms() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO tasks (title) VALUES ('Paint')");
-    assert_eq!(scene.row(SHOWN), json!(["Paint", null, null, null]));
+    let mut scene = Scene::written("INSERT INTO tasks (title) VALUES ('Paint')");
+    scene.shows(SHOWN, json!(["Paint", null, null, null]));
     let id = scene.one("SELECT id FROM tasks");
     scene.send(1);
     let made = json!({ "title": "Paint", "priority": "medium", "status": "open" });
-    scene.hear(vec![with_key(event(5, "created", "task", &id, made), &scene.one("SELECT idempotency_key FROM edits"))]);
-    assert_eq!(scene.row(SHOWN), json!(["Paint", "device 5", 5, null]));
+    scene.hear(with_key(event(5, "created", "task", &id, made), &scene.one("SELECT idempotency_key FROM edits")));
+    scene.shows(SHOWN, json!(["Paint", "device 5", 5, null]));
 }
 
 #[test]
 fn author_follows_server_under_local_edit() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     assert_eq!(scene.row(SHOWN), json!(["Mine", "device 5", 5, null]), "the edit is not on the server");
-    scene.hear(vec![task(6, "Paint", "high")]);
-    assert_eq!(scene.row(SHOWN), json!(["Mine", "device 6", 6, null]));
+    scene.hear(task(6, "Paint", "high")).shows(SHOWN, json!(["Mine", "device 6", 6, null]));
     let why = explain_record(&scene.db, Kind::Task, TASK).unwrap().unwrap();
     assert_eq!((why.rev, why.updated_by.as_deref()), (Some(6), Some("device 6")));
     // Equal values of another author are no edit and no conflict.
-    scene.hear(vec![task(7, "Paint", "high")]);
-    assert_eq!(scene.row(SHOWN), json!(["Mine", "device 7", 7, null]));
-    assert_eq!(scene.states(), [EditState::Waiting]);
+    scene.hear(task(7, "Paint", "high")).shows(SHOWN, json!(["Mine", "device 7", 7, null]));
+    assert_eq!(scene.states(), "waiting");
 }
 
 #[test]
@@ -41,19 +34,16 @@ fn record_of_older_server_has_no_author() {
     let mut scene = Scene::new();
     let mut event = task(5, "Paint", "low");
     event.payload.as_mut().unwrap().remove("updated_by");
-    scene.hear(vec![event]);
-    assert_eq!(scene.row(SHOWN), json!(["Paint", null, 5, null]));
+    scene.hear(event).shows(SHOWN, json!(["Paint", null, 5, null]));
 }
 
 #[test]
 fn verify_compares_authors() {
     let mut scene = Scene::with_task();
-    scene.is_at_present(5);
-    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch("UPDATE tasks SET updated_by = 'me'")?)).unwrap();
-    let record = task(5, "Paint", "low").payload.unwrap();
-    let listing = [(Kind::Task, Listing { records: vec![(record, 5)], as_of: 5 })];
+    scene.is_at_present(5).forces("UPDATE tasks SET updated_by = 'me'");
+    let listing = [(Kind::Task, Listing { records: vec![(task(5, "Paint", "low").payload.unwrap(), 5)], as_of: 5 })];
     let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
     let How::Fields(fields) = &found[0].how else { panic!("{found:?}") };
     assert_eq!(fields[..], [("updated_by".to_owned(), json!("me"), json!("device 5"))]);
-    assert_eq!(scene.row(SHOWN), json!(["Paint", "device 5", 5, null]));
+    scene.shows(SHOWN, json!(["Paint", "device 5", 5, null]));
 }

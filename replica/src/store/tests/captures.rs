@@ -2,10 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
-
 use super::*;
-use crate::model::{CapturePurpose, CaptureState, Origin};
 use crate::store::captures::accept::{Acceptance, Taken, accept, discard, retry};
 use crate::store::captures::exchange::{self, News};
 use crate::store::captures::listed::{self, Listed};
@@ -14,14 +11,13 @@ use crate::store::captures::table;
 use crate::store::file_store::table::to_upload;
 use crate::store::file_store::texts::{self, TextAnswer};
 use crate::store::file_store::upload::{refused, uploaded};
-use crate::store::gate;
 
 impl Scene {
     /// A capture of one file; its id.
     fn captures(&mut self, content: &[u8]) -> String {
         let file = self.directory.join("photo.txt");
         fs::write(&file, content).unwrap();
-        let db = self.directory.join("replica.db");
+        let db = self.db_path();
         capture(&mut self.db, &db, &NewCapture { files: vec![file], ..NewCapture::default() }, at(0)).unwrap()
     }
 
@@ -30,18 +26,22 @@ impl Scene {
     }
 
     fn hears(&mut self, jobs: serde_json::Value) -> bool {
-        let jobs = jobs.as_array().unwrap().clone();
-        let listed = Listed { purpose: CapturePurpose::SmartAdd, jobs, is_whole: true };
+        let listed =
+            Listed { purpose: CapturePurpose::SmartAdd, jobs: jobs.as_array().unwrap().clone(), is_whole: true };
         listed::take(&mut self.db, &listed, at(0)).unwrap()
     }
 
     fn capture_state(&self, id: &str) -> CaptureState {
         table::one(&self.db, id).unwrap().unwrap().state
     }
+}
 
-    fn file(&self) -> String {
-        self.one("SELECT sha256 FROM files")
-    }
+/// A replica with one capture: its id, and the hash of its file.
+fn captured() -> (Scene, String, String) {
+    let mut scene = Scene::with_task_at_present();
+    let id = scene.captures(b"a plate");
+    let hash = scene.one("SELECT sha256 FROM files");
+    (scene, id, hash)
 }
 
 /// A job as the server lists it.
@@ -52,9 +52,7 @@ fn job(status: &str, file: &str) -> serde_json::Value {
 
 #[test]
 fn capture_is_sent_after_its_file_and_with_one_key() {
-    let mut scene = Scene::with_task_at_present();
-    let id = scene.captures(b"a plate");
-    let hash = scene.file();
+    let (mut scene, id, hash) = captured();
     assert_eq!(to_upload(&scene.db).unwrap().len(), 1);
     assert!(scene.news().is_empty(), "the file comes first");
     uploaded(&mut scene.db, &hash).unwrap();
@@ -73,9 +71,7 @@ fn capture_is_sent_after_its_file_and_with_one_key() {
 
 #[test]
 fn acceptance_is_told_when_the_server_has_the_record() {
-    let mut scene = Scene::with_task_at_present();
-    let id = scene.captures(b"a plate");
-    let hash = scene.file();
+    let (mut scene, id, hash) = captured();
     uploaded(&mut scene.db, &hash).unwrap();
     exchange::made(&mut scene.db, &id, "s1").unwrap();
     scene.hears(json!([job("ready", &hash)]));
@@ -113,9 +109,7 @@ fn discarded_capture_that_may_be_on_the_server_is_discarded_there() {
 #[test]
 fn capture_that_the_server_refuses_after_a_decision_is_sent_no_more() {
     for decision in [CaptureState::Accepted, CaptureState::Discarded, CaptureState::Failed] {
-        let mut scene = Scene::with_task_at_present();
-        let id = scene.captures(b"a plate");
-        let hash = scene.file();
+        let (mut scene, id, hash) = captured();
         uploaded(&mut scene.db, &hash).unwrap();
         exchange::begin_attempt(&mut scene.db, &id).unwrap();
         let named = Taken { set: [("name".to_owned(), "Drill".into())].into_iter().collect(), ..Taken::default() };
@@ -138,9 +132,7 @@ fn capture_that_the_server_refuses_after_a_decision_is_sent_no_more() {
 
 #[test]
 fn failed_capture_is_read_again_as_a_copy() {
-    let mut scene = Scene::with_task_at_present();
-    let id = scene.captures(b"a plate");
-    let hash = scene.file();
+    let (mut scene, id, hash) = captured();
     uploaded(&mut scene.db, &hash).unwrap();
     let first = scene.news();
     assert!(retry(&mut scene.db, &id).is_err(), "it has not failed");
@@ -168,8 +160,7 @@ fn failed_capture_is_read_again_as_a_copy() {
 
 #[test]
 fn failed_capture_is_accepted_with_typed_values() {
-    let mut scene = Scene::with_task_at_present();
-    let id = scene.captures(b"a plate");
+    let (mut scene, id, _) = captured();
     exchange::refused(&mut scene.db, &id, &json!({ "message": "No." })).unwrap();
     assert!(accept(&mut scene.db, Origin::Cli, &id, &Acceptance::default()).is_err(), "it has no name");
     let set = [("name".to_owned(), "Drill".into())].into_iter().collect();
@@ -180,9 +171,7 @@ fn failed_capture_is_accepted_with_typed_values() {
 
 #[test]
 fn typed_values_of_a_document_are_taken_with_its_item() {
-    let mut scene = Scene::with_task_at_present();
-    let id = scene.captures(b"a plate");
-    let hash = scene.file();
+    let (mut scene, id, hash) = captured();
     exchange::made(&mut scene.db, &id, "s1").unwrap();
     let mut ready = job("ready", &hash);
     let document = json!({ "name": "document", "source": "reader", "type": "document",
@@ -202,9 +191,8 @@ fn typed_values_of_a_document_are_taken_with_its_item() {
 
 #[test]
 fn capture_fails_with_its_file() {
-    let mut scene = Scene::with_task_at_present();
-    let id = scene.captures(b"a plate");
-    let (hash, problem) = (scene.file(), json!({ "type": "payload_too_large", "message": "It is too large." }));
+    let (mut scene, id, hash) = captured();
+    let problem = json!({ "type": "payload_too_large", "message": "It is too large." });
     refused(&mut scene.db, &hash, crate::model::ReasonCode::Refused, "too large", &problem, None).unwrap();
     let failed = table::one(&scene.db, &id).unwrap().unwrap();
     assert_eq!((failed.state, failed.why()), (CaptureState::Failed, Some("It is too large.")));
@@ -216,7 +204,7 @@ fn text_of_a_file_is_found_below_the_title_of_its_document() {
     let hash = "a".repeat(64);
     let id = "0190a3b0-0000-7000-8000-0000000000d1";
     let payload = json!({ "title": "Receipt", "file_sha256": hash, "size_bytes": 9, "content_type": "image/jpeg" });
-    scene.hear(vec![event(9, "created", "document", id, payload)]);
+    scene.hear(event(9, "created", "document", id, payload));
     assert_eq!(texts::due(&scene.db, at(0)).unwrap(), std::slice::from_ref(&hash));
     texts::answered(&mut scene.db, &hash, &TextAnswer::Waiting, at(0)).unwrap();
     assert!(texts::due(&scene.db, at(0)).unwrap().is_empty());

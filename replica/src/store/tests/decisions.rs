@@ -2,16 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hearth_contract::check::Fields;
-use serde_json::{Value, json};
-
-use super::{HOME, ROOM, Scene, TASK, at, deleted, event, no_answer, rejected, task, with_key};
-use crate::model::{ConflictPolicy, EditOutcome, EditState, Origin, WriteOutcome};
-use crate::store::edits::EditError;
-use crate::store::edits::resolve::{self, Choice, Resolution};
-use crate::store::edits::undo;
-use crate::store::edits::{Decided, decide};
-use crate::store::feed;
+use super::*;
+use crate::store::edits::resolve::Choice;
 
 mod already_applied;
 mod history;
@@ -19,38 +11,9 @@ mod recheck;
 mod recreate;
 mod undoing;
 
-impl Scene {
-    fn retry(&mut self, edit: i64) -> Result<Decided, String> {
-        with_sentence(decide::retry(&mut self.db, edit))
-    }
-    fn discard(&mut self, edit: i64) -> Result<Decided, String> {
-        with_sentence(decide::discard(&mut self.db, Origin::Cli, edit, at(0)))
-    }
-    fn change(&mut self, edit: i64, fields: Value) -> Result<Decided, String> {
-        with_sentence(decide::change(&mut self.db, edit, &object(fields), at(0)))
-    }
-    fn resolve(&mut self, edit: i64, resolution: &Resolution) -> Result<Decided, String> {
-        with_sentence(resolve::resolve(&mut self.db, Origin::Cli, edit, resolution, at(0)))
-    }
-    fn undo(&mut self, edit: Option<i64>) -> Result<Decided, String> {
-        with_sentence(undo::undo(&mut self.db, Origin::Cli, edit, at(0)))
-    }
-}
-
-fn with_sentence(result: Result<Decided, EditError>) -> Result<Decided, String> {
-    result.map_err(|error| error.to_string())
-}
-
-fn object(value: Value) -> Fields {
-    value.as_object().cloned().unwrap()
-}
-
 /// A task whose title both sides changed, and whose priority only this replica changed.
 fn in_conflict() -> Scene {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    scene
+    Scene::in_conflict("UPDATE tasks SET title = 'Mine', priority = 'high'", task(6, "Theirs", "low"))
 }
 
 #[test]
@@ -65,13 +28,11 @@ fn resolve_one_half_decides_whole_subject() {
         ("subject_type", Choice::Theirs, ("inventory", second)),
         ("subject_id", Choice::Value(json!(HOME)), ("room", HOME)),
     ] {
-        let mut scene = Scene::with(vec![about(5, first)]);
+        let mut scene = Scene::with(about(5, first));
         scene.does(&format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'"));
-        scene.hear(vec![about(6, second)]);
-        assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-        let resolution = Resolution { fields: BTreeMap::from([(field.to_owned(), choice)]), rest: None };
-        scene.resolve(1, &resolution).unwrap();
-        assert_eq!(scene.row("SELECT subject_type, subject_id FROM tasks"), json!(then));
+        scene.hear(about(6, second)).sends_nothing(1);
+        scene.resolve(1, &Resolution { fields: BTreeMap::from([(field.to_owned(), choice)]), rest: None }).unwrap();
+        scene.shows("SELECT subject_type, subject_id FROM tasks", json!(then));
     }
 }
 
@@ -87,16 +48,13 @@ fn resolve_mine_keeps_subject_whole() {
         (json!(["inventory", first]), format!("subject_id = '{second}'"), json!(["inventory", second])),
         (json!([null, null]), "subject_type = 'home'".to_owned(), json!(["home", null])),
     ] {
-        let mut scene = Scene::new();
-        scene.hear(vec![
+        let mut scene = Scene::with([
             event(2, "created", "inventory", first, json!({ "name": "Saw" })),
             event(3, "created", "inventory", second, json!({ "name": "Drill" })),
             event(4, "created", "vehicle", car, json!({ "name": "Car" })),
             about(5, &before),
         ]);
-        scene.does(&format!("UPDATE documents SET {change}"));
-        scene.hear(vec![about(6, &theirs)]);
-        assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+        scene.does(&format!("UPDATE documents SET {change}")).hear(about(6, &theirs)).sends_nothing(1);
         let shown = "SELECT subject_type, subject_id FROM documents";
         assert_eq!(scene.row(shown), mine);
         assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "2");
@@ -105,21 +63,17 @@ fn resolve_mine_keeps_subject_whole() {
         assert_eq!(body, json!({ "subject_type": mine[0], "subject_id": mine[1] }));
 
         // The same when the policy decides.
-        for (policy, then) in [(ConflictPolicy::Mine, &mine), (ConflictPolicy::Theirs, &theirs)] {
-            let mut scene = Scene::with(vec![
-                event(3, "created", "inventory", second, json!({ "name": "Drill" })),
-                about(5, &before),
-            ]);
-            scene.does(&format!("UPDATE documents SET {change}"));
-            scene.hear(vec![about(6, &theirs)]);
-            scene.freeze(&[vec![1]], policy);
+        for (policy, then) in [(Mine, &mine), (Theirs, &theirs)] {
+            let mut scene =
+                Scene::with([event(3, "created", "inventory", second, json!({ "name": "Drill" })), about(5, &before)]);
+            scene.does(&format!("UPDATE documents SET {change}")).hear(about(6, &theirs));
+            scene.freeze(1, policy);
             assert_eq!(scene.row(shown), *then);
         }
     }
 
     // A subject of the same kind changes only its id.
-    let mut scene = Scene::new();
-    scene.hear(vec![
+    let mut scene = Scene::with([
         event(3, "created", "inventory", second, json!({ "name": "Drill" })),
         about(5, &json!(["inventory", first])),
     ]);
@@ -138,9 +92,8 @@ fn resolve_theirs_updates_later_base() {
 
 #[test]
 fn edit_of_deleted_record_keeps_title() {
-    let scene = Scene::with_task();
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.does("DELETE FROM tasks");
+    let mut scene = Scene::with_task();
+    scene.does("UPDATE tasks SET priority = 'high'; DELETE FROM tasks");
     let titles: Vec<String> =
         crate::store::edits::list(&scene.db).unwrap().into_iter().map(|edit| edit.title).collect();
     assert_eq!(titles, ["Paint", "Paint"]);
@@ -149,58 +102,47 @@ fn edit_of_deleted_record_keeps_title() {
 #[test]
 fn discard_updates_blocked_reason() {
     let item = "00000000-0000-4000-8000-0000000000e1";
-    let mut scene = Scene::new();
-    scene.hear(vec![
-        event(1, "created", "room", ROOM, json!({ "name": "Shed" })),
+    let mut scene = Scene::with([
+        room(1, "Shed"),
         event(2, "created", "room", HOME, json!({ "name": "Attic" })),
         event(3, "created", "inventory", item, json!({ "name": "Rake", "room_id": ROOM, "quantity": 1 })),
     ]);
     scene.does(&format!("UPDATE rooms SET floor = '1' WHERE id = '{ROOM}'"));
-    scene.does(&format!("UPDATE rooms SET floor = '2' WHERE id = '{HOME}'"));
-    scene.does(&format!("UPDATE inventory SET room_id = '{HOME}'"));
-    scene.reject(1);
-    scene.reject(2);
+    scene.does(&format!("UPDATE rooms SET floor = '2' WHERE id = '{HOME}'; UPDATE inventory SET room_id = '{HOME}'"));
+    scene.reject(1).reject(2);
     scene.plan();
     let reason = "SELECT reason FROM edits WHERE id = 3";
     assert_eq!(scene.one(reason), "waits for edit 2, which needs you");
     scene.discard(2).unwrap();
     assert_eq!(scene.one(reason), "waits for edit 1, which needs you");
     scene.discard(1).unwrap();
-    assert_eq!(scene.states(), [EditState::Waiting]);
+    assert_eq!(scene.states(), "waiting");
 }
 
 #[test]
 fn change_of_rejected_create_unblocks_others() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
-    scene.reject(1);
+    let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')")).reject(1);
     scene.plan();
-    assert_eq!(scene.states(), [EditState::Rejected, EditState::Blocked]);
+    assert_eq!(scene.states(), "rejected blocked");
     assert!(scene.retry(2).unwrap_err().contains("needs you first"));
     let refused = scene.change(1, json!({ "room_type": "cave" })).unwrap_err();
     assert!(refused.contains("room_type must be one of"), "{refused}");
     scene.change(1, json!({ "name": "Garden shed" })).unwrap();
-    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting], "at once");
-    assert_eq!(scene.one("SELECT name FROM rooms"), "Garden shed");
-    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
+    assert_eq!(scene.states(), "waiting waiting", "at once");
+    scene.shows("SELECT name, (SELECT count(*) FROM _requests) FROM rooms", json!(["Garden shed", 0]));
     assert!(scene.send(1).body.unwrap().contains("Garden shed"));
 }
 
 #[test]
 fn discard_create_ends_later_edits() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
     scene.does("UPDATE rooms SET floor = '1'");
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
-    scene.reject(1);
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')")).reject(1);
     let decided = scene.discard(1).unwrap();
     assert!(decided.sentence.contains("another change names this room"), "{}", decided.sentence);
-    assert_eq!(
-        (scene.outcomes(), scene.states()),
-        (vec![(1, EditOutcome::Discarded), (2, EditOutcome::Discarded)], vec![EditState::Waiting])
-    );
-    assert_eq!(scene.row("SELECT (SELECT count(*) FROM rooms), (SELECT count(*) FROM inventory)"), json!([0, 1]));
+    assert_eq!(scene.edits(), "1 discarded, 2 discarded; waiting");
+    scene.shows("SELECT (SELECT count(*) FROM rooms), (SELECT count(*) FROM inventory)", json!([0, 1]));
     scene.change(3, json!({ "room_id": null })).unwrap();
     assert_eq!(scene.one("SELECT count(room_id) FROM inventory"), "0");
     assert!(scene.discard(1).unwrap_err().contains("no edit 1"));
@@ -211,12 +153,7 @@ fn discard_maybe_applied_queues_inverse() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.attempt(1, no_answer());
     let decided = scene.discard(1).unwrap();
-    assert_eq!(
-        (scene.states(), decided.edit),
-        (vec![EditState::Waiting, EditState::Waiting], Some(2)),
-        "{}",
-        decided.sentence
-    );
+    assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.sentence);
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
     assert_eq!(scene.plan(), [1], "the first goes on with the same request, the second after it");
     assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
@@ -225,11 +162,8 @@ fn discard_maybe_applied_queues_inverse() {
 #[test]
 fn discard_maybe_applied_twice_is_refused() {
     let deleted = || {
-        let mut scene = Scene::with_task_at_present();
-        scene.does("UPDATE tasks SET title = 'Mine'");
-        scene.does("DELETE FROM tasks");
-        scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        scene.answer(1, no_answer());
+        let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'; DELETE FROM tasks");
+        scene.attempt([1, 2], no_answer());
         scene
     };
     for undo in [Scene::discard as fn(&mut Scene, i64) -> _, |scene, _| scene.undo(Some(2))] {
@@ -244,8 +178,7 @@ fn discard_maybe_applied_twice_is_refused() {
 #[test]
 fn rejected_retry_is_maybe_applied() {
     let refused = || {
-        let mut scene = Scene::with_task_at_present();
-        scene.does("UPDATE tasks SET title = 'Mine'");
+        let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'");
         let key = scene.send(1).key;
         scene.answer(1, no_answer());
         // The server has forgotten the key by the next day.
@@ -254,8 +187,8 @@ fn rejected_retry_is_maybe_applied() {
     };
     let (mut scene, key) = refused();
     assert_eq!(scene.discard(1).unwrap().edit, Some(2), "undone there");
-    scene.hear(vec![with_key(task(6, "Mine", "low"), &key)]);
-    assert_eq!((scene.outcomes(), scene.plan()), (vec![(1, EditOutcome::Confirmed)], vec![2]));
+    scene.hear(with_key(task(6, "Mine", "low"), &key));
+    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
     let (mut scene, _) = refused();
     assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
@@ -268,13 +201,13 @@ fn key_refused_releases_unsent_request() {
         scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
     }
     let away = || WriteOutcome::KeyRefused { reason: "the key may not write rooms".to_owned() };
-    scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-    super::answers::record_outcomes(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
-    assert_eq!(scene.row("SELECT count(*), min(reason) FROM edits"), json!([2, "the key may not write rooms"]));
+    scene.freeze_groups(&[vec![1], vec![2]], Ask).unwrap();
+    answers::record_outcomes(&mut scene.db, &[(1, away()), (2, away())], at(0)).unwrap();
+    scene.shows("SELECT count(*), min(reason) FROM edits", json!([2, "the key may not write rooms"]));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
     scene.change(1, json!({ "name": "Corridor" })).unwrap();
     assert_eq!(scene.discard(2).unwrap().edit, None, "given up, not undone there");
-    assert_eq!((scene.outcomes(), scene.states()), (vec![(2, EditOutcome::Discarded)], vec![EditState::Waiting]));
+    assert_eq!(scene.edits(), "2 discarded; waiting");
 
     scene.attempt(1, no_answer());
     for _ in 0..3 {
@@ -289,14 +222,14 @@ fn revert_keeps_later_edits_in_order() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'First', priority = 'high'");
     scene.does("UPDATE tasks SET title = 'Second'");
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Second", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Second", "low"]));
     let request = scene.send(2);
     assert_eq!(
         (request.if_match, request.body.as_deref()),
         (Some(5), Some(r#"{"title":"Second"}"#)),
         "no false conflict"
     );
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Undone)]);
+    assert_eq!(scene.outcomes(), "1 undone");
 }
 
 #[test]
@@ -348,8 +281,8 @@ fn undo_restores_losing_value() {
 fn resolve_deleted_there_creates_or_discards() {
     let gone = || {
         let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-        scene.hear(vec![deleted(6)]);
-        assert_eq!(scene.states(), [EditState::Conflict]);
+        scene.hear(deleted(6));
+        assert_eq!(scene.states(), "conflict");
         scene
     };
     let mut scene = gone();
@@ -359,9 +292,9 @@ fn resolve_deleted_there_creates_or_discards() {
     );
     let decided = scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
-    assert_eq!(scene.row("SELECT count(*), min(title), min(priority) FROM tasks"), json!([1, "Mine", "low"]));
+    scene.shows("SELECT count(*), min(title), min(priority) FROM tasks", json!([1, "Mine", "low"]));
     assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
-    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Waiting], vec![(1, EditOutcome::Superseded)]));
+    assert_eq!(scene.edits(), "1 superseded; waiting");
 
     let mut scene = gone();
     scene.resolve(1, &Resolution::theirs()).unwrap();
@@ -370,18 +303,16 @@ fn resolve_deleted_there_creates_or_discards() {
 
 #[test]
 fn update_of_deleted_create_stays_visible() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.does("UPDATE tasks SET notes = 'And more'");
-    scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict]);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(4) });
-    assert_eq!((scene.outcomes(), scene.states()), (vec![(1, EditOutcome::Confirmed)], vec![EditState::Conflict]));
-    assert_eq!(scene.row("SELECT title, notes, priority FROM tasks"), json!(["Mine", "And more", "medium"]));
+    scene.does("UPDATE tasks SET notes = 'And more'").hear(deleted(6));
+    assert_eq!(scene.states(), "conflict conflict");
+    scene.answer(1, accepted(4));
+    assert_eq!(scene.edits(), "1 confirmed; conflict");
+    scene.shows("SELECT title, notes, priority FROM tasks", json!(["Mine", "And more", "medium"]));
     scene.resolve(2, &Resolution::mine()).unwrap();
     let anew = "SELECT method, patch ->> 'title', patch ->> 'notes' FROM edits";
-    assert_eq!(scene.row(anew), json!(["create", "Mine", "And more"]));
+    scene.shows(anew, json!(["create", "Mine", "And more"]));
 }
 
 /// A server restored to before the delete has no delete event to send.
@@ -393,7 +324,7 @@ fn response_404_keeps_row_until_delete_event() {
         scene.resolve(1, &resolution).unwrap();
         let of_the_server = format!("SELECT title, rev FROM tasks WHERE id = '{TASK}'");
         assert_eq!(scene.rows(&of_the_server), json!([["Paint", 5]]));
-        scene.hear(vec![deleted(6)]);
+        scene.hear(deleted(6));
         assert_eq!(scene.rows(&of_the_server), json!([]));
     }
 }
@@ -403,8 +334,7 @@ fn response_404_is_forgotten_on_contact() {
     let mut scene = Scene::deleted_by_an_answer();
     // The server is restored to before the delete, but not before the position of this replica: only another response
     // shows the record.
-    scene.greets(5, &[]);
-    scene.does("DELETE FROM tasks");
+    scene.greets(5, &[]).does("DELETE FROM tasks");
     scene.discard(1).unwrap();
     assert_eq!(scene.plan(), [2]);
     assert_eq!(scene.send(2).verb, "DELETE");
@@ -412,84 +342,71 @@ fn response_404_is_forgotten_on_contact() {
 
 #[test]
 fn resolve_conflicting_delete() {
-    let conflict = || {
-        let mut scene = Scene::edited("DELETE FROM tasks");
-        scene.hear(vec![task(6, "Paint", "urgent")]);
-        assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-        scene
-    };
+    let conflict = || Scene::in_conflict("DELETE FROM tasks", task(6, "Paint", "urgent"));
     let mut scene = conflict();
     scene.resolve(1, &Resolution::mine()).unwrap();
     assert_eq!(scene.send(1).if_match, Some(6));
     let mut scene = conflict();
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["urgent", 6]));
+    scene.shows("SELECT priority, rev FROM tasks", json!(["urgent", 6]));
 }
 
 #[test]
 fn resolve_used_id() {
     let taken = |there: bool| {
-        let mut scene = Scene::new();
-        scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-        scene.send(1);
-        let problem = json!({ "type": "already_exists" });
-        scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
+        let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+        scene.attempt(1, exists());
         if there {
-            scene.hear(vec![task(6, "Theirs", "low")]);
+            scene.hear(task(6, "Theirs", "low"));
         }
         scene
     };
     let mut scene = taken(true);
-    assert_eq!(scene.row("SELECT mine, theirs FROM conflicts WHERE field = 'title'"), json!(["Mine", "Theirs"]));
+    scene.shows("SELECT mine, theirs FROM conflicts WHERE field = 'title'", json!(["Mine", "Theirs"]));
     assert!(scene.retry(1).unwrap_err().contains("resolve it as mine to write “Mine” over it"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     let request = scene.send(1);
     assert_eq!((request.verb.as_str(), request.if_match), ("PATCH", Some(6)));
     let mut scene = taken(true);
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Theirs", 6]));
+    scene.shows("SELECT title, rev FROM tasks", json!(["Theirs", 6]));
     let mut scene = taken(false);
     assert_eq!(scene.one("SELECT count(*) FROM conflicts WHERE theirs IS NULL AND field = 'title'"), "1");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.row("SELECT count(*), min(title) FROM tasks"), json!([1, "Mine"]));
+    scene.shows("SELECT count(*), min(title) FROM tasks", json!([1, "Mine"]));
     assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
 }
 
 #[test]
 fn resolve_id_of_other_kind_makes_new_id() {
-    let mut scene = Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
-    scene.is_at_present(4);
-    scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms");
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    let mut scene = Scene::present(room(4, "Shed"));
+    scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms").sends_nothing(1);
     let refused = scene.retry(1).unwrap_err();
     assert!(refused.contains("resolve it as mine to create a task with another id"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.row(&format!("SELECT count(*), title, (id <> '{ROOM}') FROM tasks")), json!([1, "Mine", 1]));
+    scene.shows(&format!("SELECT count(*), title, (id <> '{ROOM}') FROM tasks"), json!([1, "Mine", 1]));
     assert_eq!(scene.one("SELECT name FROM rooms"), "Shed");
 }
 
 #[test]
 fn create_deleted_there_is_not_resent() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.states(), [EditState::Conflict]);
+    scene.hear(deleted(6));
+    assert_eq!(scene.states(), "conflict");
     let refused = scene.retry(1).unwrap_err();
     assert!(refused.contains("a deleted id is never used again"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
-    assert_eq!(scene.row(&format!("SELECT count(*), title, (id <> '{TASK}') FROM tasks")), json!([1, "Mine", 1]));
+    scene.shows(&format!("SELECT count(*), title, (id <> '{TASK}') FROM tasks"), json!([1, "Mine", 1]));
 }
 
 #[test]
 fn fix_of_rejected_create_is_coalesced() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.reject(1);
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.reject(1).does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
     scene.does("UPDATE rooms SET floor = '1'");
     assert_eq!(scene.ready_groups(), [[0; 0]; 0]);
-    assert_eq!(scene.states(), [EditState::Rejected, EditState::Blocked, EditState::Blocked]);
-    decide::retry(&mut scene.db, 1).unwrap();
+    assert_eq!(scene.states(), "rejected blocked blocked");
+    scene.retry(1).unwrap();
     assert_eq!(scene.ready_groups(), [[1, 3]], "the item names the room, and does not mind its floor");
 }

@@ -1,28 +1,18 @@
 //! Files of documents: rows and bytes, the order of upload and edit, and what is removed when.
 
 use std::fs;
-use std::path::PathBuf;
-
-use hearth_contract::check::Fields;
-use serde_json::json;
 
 use super::*;
-use crate::model::{FileState, Origin, ReasonCode};
 use crate::store::file_store::attach::{AttachError, Attached, attach, copy_in};
 use crate::store::file_store::retry::retry_refused_by_key;
 use crate::store::file_store::table::{FileChoice, request, to_download, to_upload};
 use crate::store::file_store::upload::{downloaded, note_limit, refused, uploaded};
 use crate::store::file_store::{bytes, list, upkeep};
-use crate::store::{StoreError, gate};
 
 const DAY: i64 = 86_400_000;
 const DOCUMENT: &str = "0190a3b0-0000-7000-8000-0000000000d0";
 
 impl Scene {
-    fn db_path(&self) -> PathBuf {
-        self.directory.join("replica.db")
-    }
-
     fn attaches(&mut self, content: &[u8]) -> Result<Attached, AttachError> {
         let file = self.directory.join("receipt.txt");
         fs::write(&file, content).unwrap();
@@ -39,6 +29,13 @@ impl Scene {
         let db = self.db_path();
         upkeep::look_after(&mut self.db, &db, true, at(millis)).unwrap()
     }
+}
+
+/// A replica with one attached file, and its hash.
+fn with_receipt() -> (Scene, String) {
+    let mut scene = Scene::with_task_at_present();
+    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    (scene, hash)
 }
 
 /// An event of a document that names a file.
@@ -89,8 +86,7 @@ fn replaced_file_is_still_sent_for_its_edit() {
 
 #[test]
 fn missing_file_is_uploaded_again_a_few_times() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let problem = json!({ "type": "validation_failed",
         "details": { "fields": [{ "field": "file_sha256", "code": "not_found", "message": "no such file" }] } });
     for attempt in 1..=4 {
@@ -105,8 +101,7 @@ fn missing_file_is_uploaded_again_a_few_times() {
 
 #[test]
 fn refused_file_leaves_its_document_to_a_person() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let problem = json!({ "type": "payload_too_large" });
     refused(&mut scene.db, &hash, ReasonCode::TooLarge, "over 8 bytes", &problem, Some(8)).unwrap();
     assert_eq!(scene.file_state(&hash), Some(FileState::Refused));
@@ -115,7 +110,7 @@ fn refused_file_leaves_its_document_to_a_person() {
         "rejected too_large over 8 bytes"
     );
     assert!(to_upload(&scene.db).unwrap().is_empty(), "it is not sent again by itself");
-    crate::store::edits::decide::retry(&mut scene.db, 1).unwrap();
+    scene.retry(1).unwrap();
     assert_eq!((scene.plan().len(), to_upload(&scene.db).unwrap().len()), (0, 1), "a retry sends the file first");
     refused(&mut scene.db, &hash, ReasonCode::TooLarge, "over 8 bytes", &problem, Some(8)).unwrap();
     assert_eq!((scene.one("SELECT state FROM edits").as_str(), to_upload(&scene.db).unwrap().len()), ("rejected", 0));
@@ -126,8 +121,7 @@ fn refused_file_leaves_its_document_to_a_person() {
 
 #[test]
 fn file_refused_for_the_key_waits_for_another_key() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let of_the_key = json!({ "type": "insufficient_scope", "message": "The API key lacks the scope." });
     let of_the_file = json!({ "type": "unsupported_media_type", "message": "No." });
     for (problem, expected) in
@@ -147,8 +141,7 @@ fn file_refused_for_the_key_waits_for_another_key() {
 
 #[test]
 fn bytes_that_an_upload_finds_lost_are_noted() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let db = scene.db_path();
     for state in [FileState::Missing, FileState::Damaged] {
         upkeep::note_lost(&mut scene.db, &db, &hash, state).unwrap();
@@ -160,8 +153,7 @@ fn bytes_that_an_upload_finds_lost_are_noted() {
 
 #[test]
 fn file_attached_again_sends_its_rejected_document() {
-    let mut scene = Scene::with_task_at_present();
-    let hash = scene.attaches(b"a receipt").unwrap().facts.sha256;
+    let (mut scene, hash) = with_receipt();
     let db = scene.db_path();
     upkeep::note_lost(&mut scene.db, &db, &hash, FileState::Damaged).unwrap();
     let rejected = "UPDATE edits SET state = 'rejected', reason_code = 'missing_reference', reason = 'no such file',
@@ -188,7 +180,7 @@ fn limit_of_the_server_counts() {
 fn document_of_the_feed_names_a_wanted_file() {
     let mut scene = Scene::with_task_at_present();
     let hash = "ab".repeat(32);
-    scene.hear(vec![document(6, &hash)]);
+    scene.hear(document(6, &hash));
     assert_eq!(scene.file_state(&hash), Some(FileState::Wanted));
     assert!(to_download(&scene.db).unwrap().is_empty(), "nobody has asked for it");
     let asks = |scene: &mut Scene, choice| gate::sync_tx(&mut scene.db, |tx| request(tx, choice, at(0))).unwrap();
@@ -203,13 +195,13 @@ fn document_of_the_feed_names_a_wanted_file() {
     downloaded(&mut scene.db, &hash, Some(FileState::Present), None).unwrap();
     assert_eq!(scene.file_state(&hash), Some(FileState::Present));
     // A text that is no hash would be a path.
-    scene.hear(vec![document(7, "../../etc/passwd")]);
+    scene.hear(document(7, "../../etc/passwd"));
     assert_eq!(scene.one("SELECT count(*) FROM files"), "1");
 }
 
 #[test]
 fn scripts_name_files_but_do_not_write_them() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     let hash = "cd".repeat(32);
     scene.does(&format!("INSERT INTO documents (title, file_sha256) VALUES ('Deed', '{hash}')"));
     assert_eq!(scene.file_state(&hash), Some(FileState::Wanted));
@@ -230,7 +222,7 @@ fn file_without_document_is_removed_after_a_week() {
     let path = bytes::path(&scene.db_path(), &facts.sha256).unwrap();
     scene.does(&format!("DELETE FROM documents WHERE id = '{document}'"));
     // The create and the delete are edits until they are coalesced.
-    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("DELETE FROM edits", [])?)).unwrap();
+    scene.forces("DELETE FROM edits");
     assert!(to_upload(&scene.db).unwrap().is_empty(), "a file without a document is not sent");
     assert_eq!(scene.looks_after(0).removed, 0);
     assert_eq!((scene.looks_after(7 * DAY - 1).removed, path.exists()), (0, true));
@@ -277,8 +269,7 @@ fn attach_names_what_is_wrong() {
     let db = scene.db_path();
     let fields = Fields::new();
     let mut fails = |path: &str, document: Option<&str>| {
-        let path = scene.directory.join(path);
-        attach(&mut scene.db, &db, Origin::Cli, &[path], &fields, document).unwrap_err()
+        attach(&mut scene.db, &db, Origin::Cli, &[scene.directory.join(path)], &fields, document).unwrap_err()
     };
     assert!(matches!(fails("nothing.pdf", None), AttachError::Source(..)));
     assert!(matches!(fails(".", None), AttachError::NotAFile(_)));

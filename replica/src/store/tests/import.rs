@@ -27,8 +27,7 @@ impl Local {
     }
 
     fn total(&self, kind: Kind) -> usize {
-        let sort = Sort { column: "name", descending: false };
-        self.replica.rows(&RowQuery::all(kind, sort, 1)).unwrap().total
+        self.replica.rows(&RowQuery::all(kind, Sort { column: "name", descending: false }, 1)).unwrap().total
     }
 }
 

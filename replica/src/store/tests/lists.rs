@@ -8,7 +8,7 @@ use crate::store::read::totals::Weeks;
 use crate::store::read::view::{Near, Pending, RowQuery, Sort};
 use crate::store::read::{overview, page, related, totals, view};
 use crate::store::schema::worth::WORTH;
-use crate::store::{Connection, gate, open, sync_state};
+use crate::store::{Connection, open, sync_state};
 
 /// A home of items in rooms and tasks on days, with many equal values.
 fn home() -> (std::path::PathBuf, Connection) {
@@ -165,8 +165,7 @@ fn orders_sort_by_their_field() {
         .map(|row| row.names.get("room_id").cloned().unwrap_or("~".into()))
         .collect();
     assert!(rooms.is_sorted() && rooms[0] == "Attic", "rooms by name, no room last");
-    let by_id = rows(Kind::Task, "id", false);
-    assert!(by_id.is_sorted_by_key(|row| row.id.clone()));
+    assert!(rows(Kind::Task, "id", false).is_sorted_by_key(|row| row.id.clone()));
     let revs: Vec<Option<i64>> = rows(Kind::Task, "rev", true).iter().map(|row| row.rev).collect();
     assert!(revs.len() > 9 && revs.is_sorted_by(|a, b| a >= b), "{revs:?}");
     std::fs::remove_dir_all(directory).unwrap();
@@ -253,14 +252,11 @@ fn page_is_read_from_index() {
 #[test]
 fn changes_by_others_read_newest_rows() {
     let mut scene = super::Scene::new();
-    let theirs = serde_json::json!({ "name": "Theirs" });
-    scene.hear(vec![super::event(5, "created", "room", super::ROOM, theirs)]);
-    let long_ago = "UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'";
-    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute(long_ago, []).map(drop)?)).unwrap();
+    scene.hear(super::event(5, "created", "room", super::ROOM, serde_json::json!({ "name": "Theirs" })));
+    scene.forces("UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'");
     let latest = |scene: &super::Scene| {
         let day = || "2026-11-21".to_owned();
-        let weeks = Weeks { today: day(), this: day(), next: day() };
-        let days = crate::Days { weeks, from: day(), until: day() };
+        let days = crate::Days { weeks: Weeks { today: day(), this: day(), next: day() }, from: day(), until: day() };
         overview::load_overview(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
     };
     let newer = overview::LATEST_MAX - 1;
@@ -276,7 +272,7 @@ fn changes_by_others_read_newest_rows() {
 
 #[test]
 fn expiring_reads_each_record_once() {
-    let scene = super::Scene::new();
+    let mut scene = super::Scene::new();
     let day = |n: i64| if n % 3 == 0 { "NULL".to_owned() } else { format!("'20{}-02-03'", 20 + n * 7 % 60) };
     for n in 0..12 {
         scene.does(&format!("INSERT INTO inventory (name, warranty_expires_on) VALUES ('item {n}', {})", day(n)));
@@ -297,13 +293,15 @@ fn expiring_reads_each_record_once() {
         UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
         UNION ALL SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents)
         WHERE expires_on IS NOT NULL ORDER BY expires_on, name";
-    let of = |query: &str| scene.rows(&format!("SELECT expires_on, what, kind, id, name FROM ({query})"));
+    let of = |scene: &super::Scene, query: &str| {
+        scene.rows(&format!("SELECT expires_on, what, kind, id, name FROM ({query})"))
+    };
     let records = "SELECT expires_on, what, kind, record_id AS id, name FROM expiring";
     for tables in ["", "inventory", "vehicles", "documents"] {
         if !tables.is_empty() {
             scene.does(&format!("DELETE FROM {tables}"));
         }
-        assert_eq!(of(records), of(plain), "{tables}");
+        assert_eq!(of(&scene, records), of(&scene, plain), "{tables}");
     }
     let mut plan = scene.db.prepare("EXPLAIN QUERY PLAN SELECT * FROM expiring").unwrap();
     let steps: Vec<String> = plan.query_map([], |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap();
@@ -313,7 +311,7 @@ fn expiring_reads_each_record_once() {
 
 #[test]
 fn home_value_keeps_rooms_of_equal_name() {
-    let scene = super::Scene::new();
+    let mut scene = super::Scene::new();
     for n in 1..=2 {
         let room = format!("0190a3b0-0000-7000-8000-0000000000a{n}");
         scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{room}', 'Bedroom')"));
@@ -332,7 +330,7 @@ fn home_value_keeps_rooms_of_equal_name() {
 
 #[test]
 fn numbers_in_names_sort_by_value() {
-    let scene = super::Scene::new();
+    let mut scene = super::Scene::new();
     let sorted = "2 chairs|4|9x30|10 chairs|16x9|16x20|Bike|Bike 2|bike 2 red|Bike 10|bike 10 red|E2|E10|Shelf 2 box 9|Shelf 2 box 10|Shelf 10 box 1|v1.9|v1.10|Велосипед 2|Велосипед 10";
     let sorted: Vec<&str> = sorted.split('|').collect();
     for name in sorted.iter().rev() {
@@ -349,8 +347,7 @@ fn numbers_in_names_sort_by_value() {
         (Kind::Task, "title"),
     ] {
         for descending in [false, true] {
-            let query = RowQuery::all(kind, Sort { column, descending }, 99);
-            let rows = page::page(&scene.db, &query).unwrap().rows;
+            let rows = page::page(&scene.db, &RowQuery::all(kind, Sort { column, descending }, 99)).unwrap().rows;
             let mut titles: Vec<&str> = rows.iter().map(|row| row.title.as_str()).collect();
             if descending {
                 titles.reverse();
@@ -365,7 +362,7 @@ fn numbers_in_names_sort_by_value() {
 
 #[test]
 fn worth_is_equal_in_rows_sums_and_views() {
-    let scene = super::Scene::new();
+    let mut scene = super::Scene::new();
     scene.does("INSERT INTO rooms (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Kitchen')");
     scene.does(
         "INSERT INTO inventory (name, room_id, quantity, current_value, purchase_price) VALUES
@@ -401,7 +398,7 @@ fn worth_is_equal_in_rows_sums_and_views() {
 
 #[test]
 fn tasks_of_item_come_open_first_by_day() {
-    let scene = super::Scene::new();
+    let mut scene = super::Scene::new();
     let saw = "00000000-0000-4000-8000-000000000009";
     scene.does(&format!("INSERT INTO inventory (id, name) VALUES ('{saw}', 'Saw')"));
     scene.does(&format!(

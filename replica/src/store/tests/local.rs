@@ -1,11 +1,6 @@
 //! A home without a server: the replica itself does what the server does in other homes.
 
-use serde_json::json;
-
-use super::{Scene, at, home};
-use crate::model::Origin;
-use crate::store::edits::undo;
-use crate::store::{open, sync_state};
+use super::*;
 
 const ROOM: &str = "0190a3b0-0000-7000-8000-0000000000a1";
 const ITEM: &str = "0190a3b0-0000-7000-8000-0000000000a2";
@@ -13,7 +8,7 @@ const ITEM: &str = "0190a3b0-0000-7000-8000-0000000000a2";
 /// A home without a server: an item in a room, a task about the room, a document about the item.
 fn local_home() -> Scene {
     let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
-    let scene = Scene { db: open::read_write(&directory.join("replica.db")).unwrap(), directory };
+    let mut scene = Scene { db: open::read_write(&directory.join("replica.db")).unwrap(), directory };
     for text in [
         format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Hall')"),
         format!("INSERT INTO inventory (id, name, room_id) VALUES ('{ITEM}', 'Chair', '{ROOM}')"),
@@ -27,10 +22,10 @@ fn local_home() -> Scene {
 
 #[test]
 fn local_delete_clears_references() {
-    let scene = local_home();
+    let mut scene = local_home();
     scene.does("DELETE FROM rooms");
     assert_eq!(scene.one("SELECT room_id FROM inventory"), "null");
-    assert_eq!(scene.row("SELECT subject_type, subject_id FROM tasks"), json!([null, null]));
+    scene.shows("SELECT subject_type, subject_id FROM tasks", json!([null, null]));
     assert_eq!(scene.one("SELECT subject_id FROM documents"), ITEM, "another record's reference stays");
     let edits = scene.rows("SELECT kind, method, state FROM edits WHERE id > 4 ORDER BY id");
     assert_eq!(
@@ -38,21 +33,19 @@ fn local_delete_clears_references() {
         json!([["inventory", "update", "waiting"], ["task", "update", "waiting"], ["room", "delete", "waiting"]])
     );
     scene.does("DELETE FROM inventory");
-    assert_eq!(scene.row("SELECT subject_type, subject_id FROM documents"), json!([null, null]));
+    scene.shows("SELECT subject_type, subject_id FROM documents", json!([null, null]));
 }
 
 #[test]
 fn undo_of_local_delete_brings_references_back() {
     for named in [false, true] {
         let mut scene = local_home();
-        scene.does("UPDATE inventory SET name = 'Stool'");
-        scene.does("DELETE FROM rooms");
+        scene.does("UPDATE inventory SET name = 'Stool'; DELETE FROM rooms");
         let delete = scene.one("SELECT max(id) FROM edits").parse().unwrap();
         undo::undo(&mut scene.db, Origin::Cli, named.then_some(delete), at(0)).unwrap();
-        assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Stool", ROOM]));
-        assert_eq!(scene.row("SELECT subject_type, subject_id FROM tasks"), json!(["room", ROOM]));
-        assert_eq!(scene.one("SELECT name FROM rooms"), "Hall");
-        assert_eq!(scene.one("SELECT count(*) FROM edits"), "5");
+        scene.shows("SELECT name, room_id FROM inventory", json!(["Stool", ROOM]));
+        scene.shows("SELECT subject_type, subject_id FROM tasks", json!(["room", ROOM]));
+        scene.shows("SELECT name, (SELECT count(*) FROM edits) FROM rooms", json!(["Hall", 5]));
     }
 }
 

@@ -1,16 +1,11 @@
 //! The tasks that follow completed recurring tasks, as the replica shows them before the server does.
 
-use hearth_contract::check::Fields;
-use hearth_contract::event::Event;
 use hearth_contract::recurrence::next_id;
-use hearth_contract::schema::Kind;
-use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{HOME, Scene, TASK, at, event};
-use crate::model::{ConflictPolicy, EditOutcome, EditState, Origin, ReconcileCause, WriteOutcome};
-use crate::store::edits::{self, decide, next_tasks, plan, undo};
-use crate::store::{gate, reconcile};
+use super::*;
+use crate::store::edits::next_tasks;
+use crate::store::reconcile;
 
 mod computed;
 mod ends;
@@ -41,23 +36,20 @@ fn of_series(id: i64, record: &str, status: &str, due: &str) -> Event {
     event(id, "updated", "task", record, fields)
 }
 
-fn body(request: &crate::store::edits::push::Request) -> Value {
-    serde_json::from_str(request.body.as_deref().unwrap()).unwrap()
-}
-
 impl Scene {
     /// A scene with the task of [`monthly`], which a person has completed in the terminal UI: edits 1 and 2.
     fn completed() -> Scene {
-        let mut scene = Scene::with(vec![monthly(5, "open")]);
+        let mut scene = Scene::with(monthly(5, "open"));
         scene.complete(TASK);
         scene
     }
 
     /// A person completes a task in the terminal UI, on 5 January.
-    fn complete(&mut self, id: &str) {
+    fn complete(&mut self, id: &str) -> &mut Self {
         let done: Fields =
             json!({ "status": "done", "completed_at": "2026-01-05T18:00:00.000Z" }).as_object().cloned().unwrap();
         edits::update(&mut self.db, Origin::Tui, Kind::Task, id, &done).unwrap();
+        self
     }
 
     /// Title, status, due date, anchor and rev of the next task; null without a row.
@@ -67,11 +59,11 @@ impl Scene {
     }
 
     /// The server accepts the completion and shows it.
-    fn confirm_completion(&mut self) {
+    fn confirm_completion(&mut self) -> &mut Self {
         let groups = self.ready_groups();
-        self.freeze(&groups[..1], ConflictPolicy::Ask).expect("a request");
-        self.answer(groups[0][0], WriteOutcome::Sent { rev: Some(6) });
-        self.hear(vec![monthly(6, "done")]);
+        self.freeze_groups(&groups[..1], Ask).expect("a request");
+        self.answer(groups[0][0], accepted(6));
+        self.hear(monthly(6, "done"))
     }
 }
 
@@ -82,12 +74,11 @@ fn completed_task_shows_next_at_once() {
     assert_eq!(scene.one("SELECT completed_at FROM tasks WHERE status = 'done'"), "2026-01-05T18:00:00.000Z");
     assert_eq!(scene.rows("SELECT method, origin FROM edits"), json!([["update", "tui"], ["create", "tui"]]));
     let why = "the next task of a series, completed by edit 1; the server creates it";
-    assert_eq!(scene.row("SELECT state, reason FROM edits WHERE id = 2"), json!(["waiting", why]));
+    scene.shows("SELECT state, reason FROM edits WHERE id = 2", json!(["waiting", why]));
     // Only the completion is sent. The server computes the anchor.
     assert_eq!(scene.ready_groups(), [[1]]);
-    let request = scene.send(1);
-    assert_eq!(body(&request), json!({ "status": "done", "completed_at": "2026-01-05T18:00:00.000Z" }));
-    scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
+    assert_eq!(body(&scene.send(1)), json!({ "status": "done", "completed_at": "2026-01-05T18:00:00.000Z" }));
+    scene.answer(1, accepted(6));
     assert_eq!(scene.ready_groups(), [[0; 0]; 0], "the next task is never sent");
     assert_eq!(gate::last_edit_ids(&scene.db).unwrap(), [1], "one step to undo");
 }
@@ -100,7 +91,7 @@ fn next_task_found_by_search_like_any() {
 
 #[test]
 fn script_completion_gets_next_from_next_program() {
-    let mut scene = Scene::with(vec![monthly(5, "open")]);
+    let mut scene = Scene::with(monthly(5, "open"));
     scene.does("UPDATE tasks SET status = 'done', completed_at = '2026-01-05'");
     assert_eq!(scene.next_task(), Value::Null);
     assert!(next_tasks::make::is_due(&scene.db).unwrap());
@@ -116,7 +107,7 @@ fn script_completion_gets_next_from_next_program() {
 fn day_of_completion_is_in_home_time_zone() {
     let mut scene = Scene::new();
     let daily = json!({ "title": "Cat", "status": "open", "recurrence": "daily", "due_on": null });
-    scene.hear(vec![
+    scene.hear([
         event(4, "created", "property", HOME, json!({ "time_zone": "Europe/Berlin" })),
         event(5, "created", "task", TASK, daily),
     ]);
@@ -130,9 +121,9 @@ fn used_id_makes_no_next() {
     for known in [
         event(4, "updated", "task", &next(), json!({ "title": "Next", "status": "done" })),
         event(4, "created", "room", &next(), json!({ "name": "Hall" })),
-        event(4, "deleted", "task", &next(), Value::Null),
+        gone(4, "task", &next()),
     ] {
-        let mut scene = Scene::with(vec![known, monthly(5, "open")]);
+        let mut scene = Scene::with([known, monthly(5, "open")]);
         scene.complete(TASK);
         assert_eq!(
             scene
@@ -145,13 +136,11 @@ fn used_id_makes_no_next() {
 #[test]
 fn reopened_task_makes_no_second_next() {
     let mut scene = Scene::completed();
-    scene.does(&format!("UPDATE tasks SET status = 'open' WHERE id = '{TASK}'"));
-    scene.complete(TASK);
+    scene.does(&format!("UPDATE tasks SET status = 'open' WHERE id = '{TASK}'")).complete(TASK);
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "2");
     // The server must see the first completion: later edits are not coalesced with it.
     assert_eq!(scene.ready_groups(), [[1]]);
-    scene.confirm_completion();
-    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    scene.confirm_completion().hear(of_series(7, &next(), "open", "2026-02-28"));
     assert_eq!(scene.ready_groups(), [[3, 4]]);
 }
 
@@ -168,14 +157,11 @@ fn second_completion_keeps_its_moment() {
         event.payload.as_mut().unwrap().insert("completed_at".to_owned(), moment.into());
         event
     };
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
-    scene.hear(vec![done(6, "2026-01-05T18:00:00.000Z"), of_series(7, &next(), "open", "2026-02-28")]);
-    let request = scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).expect("a request");
-    assert_eq!(body(&request), json!({ "status": "done", "completed_at": again }));
-    scene.answer(3, WriteOutcome::Sent { rev: Some(8) });
-    scene.hear(vec![done(8, again)]);
+    scene.accept(1, 6).hear([done(6, "2026-01-05T18:00:00.000Z"), of_series(7, &next(), "open", "2026-02-28")]);
+    assert_eq!(body(&scene.send([3, 4])), json!({ "status": "done", "completed_at": again }));
+    scene.answer(3, accepted(8)).hear(done(8, again));
     let moment = format!("SELECT completed_at FROM tasks WHERE id = '{TASK}'");
-    assert_eq!((scene.one(&moment), scene.states()), (again.to_owned(), vec![]));
+    assert_eq!((scene.one(&moment), scene.states().as_str()), (again.to_owned(), ""));
     // The status was already done on the server by the first completion made here, not by somebody else.
     undo::undo(&mut scene.db, Origin::Tui, Some(4), at(0)).unwrap();
     assert_eq!(scene.one(&format!("SELECT status FROM tasks WHERE id = '{TASK}'")), "open");
@@ -190,14 +176,13 @@ fn next_task_of_own_completion_is_own_change() {
     ))
     };
     let mut scene = Scene::completed();
-    scene.confirm_completion();
-    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    scene.confirm_completion().hear(of_series(7, &next(), "open", "2026-02-28"));
     assert_eq!(is_own(&scene), "1");
-    scene.hear(vec![of_series(9, &next(), "open", "2026-03-01")]);
+    scene.hear(of_series(9, &next(), "open", "2026-03-01"));
     assert_eq!(is_own(&scene), "0", "somebody changed the task since");
     // Somebody else completed the task.
     let mut scene = Scene::completed();
-    scene.hear(vec![monthly(6, "done"), of_series(7, &next(), "open", "2026-02-28")]);
+    scene.hear([monthly(6, "done"), of_series(7, &next(), "open", "2026-02-28")]);
     assert_eq!(is_own(&scene), "0");
 }
 
@@ -209,14 +194,12 @@ fn next_task_counts_only_after_its_completion() {
     assert_eq!(waiting(&scene), json!([2, 0]), "two completions are to be sent");
     scene.confirm_completion();
     assert_eq!(waiting(&scene), json!([2, 0]), "the server must still show the next task");
-    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    scene.hear(of_series(7, &next(), "open", "2026-02-28"));
     assert_eq!(waiting(&scene), json!([1, 0]));
     // The completion goes as one request with the create of its task.
-    let mut scene = Scene::new();
-    scene.does(&format!(
+    let mut scene = Scene::written(&format!(
         "INSERT INTO tasks (id, title, recurrence, due_on) VALUES ('{TASK}', 'Filter', 'monthly', '2026-01-31')"
     ));
-    scene.complete(TASK);
-    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    scene.complete(TASK).send([1, 2]);
     assert_eq!(waiting(&scene), json!([1, 0]));
 }

@@ -4,22 +4,20 @@
 mod unchecked;
 
 use rusqlite::Connection;
-use serde_json::json;
 
-use super::{HOME, ROOM, Scene, event, task};
-use crate::model::ConflictPolicy;
+use super::*;
 use crate::store::outside::{Restored, held};
-use crate::store::{open, schema, status};
 
 impl Scene {
     /// What another program with plain SQL does, by a connection of its own.
-    fn outsider(&self, sql: &str) {
-        Connection::open(self.directory.join("replica.db")).unwrap().execute_batch(sql).unwrap();
+    fn outsider(&mut self, sql: &str) -> &mut Self {
+        Connection::open(self.db_path()).unwrap().execute_batch(sql).unwrap();
+        self
     }
 
     /// Opens the database as the next program of the replica does.
     fn reopened(&mut self) -> Restored {
-        let (db, restored) = open::read_write_and_report(&self.directory.join("replica.db")).unwrap();
+        let (db, restored) = open::read_write_and_report(&self.db_path()).unwrap();
         self.db = db;
         assert_eq!(schema::state(&self.db).unwrap(), schema::SchemaState::Current);
         restored.unwrap_or_default()
@@ -30,11 +28,9 @@ impl Scene {
         let mut scene = Scene::new();
         let rooms = (1..=count).map(|n| {
             let id = format!("0190a3b0-0000-7000-8000-{n:012}");
-            let record = json!({ "name": format!("Room {n}"), "floor": "1" });
-            event(n, "created", "room", &id, record)
+            event(n, "created", "room", &id, json!({ "name": format!("Room {n}"), "floor": "1" }))
         });
-        scene.hear(rooms.collect());
-        scene.is_at_present(count);
+        scene.hear(rooms.collect::<Vec<_>>()).is_at_present(count);
         scene
     }
 }
@@ -51,13 +47,12 @@ fn change_without_trigger_becomes_edit() {
     for dropped in ["_tasks_queue_update", "_tasks_before_update", "_tasks_search_update"] {
         let mut scene = Scene::with_task_at_present();
         scene.outsider(&format!("DROP TRIGGER {dropped}; UPDATE tasks SET title = 'Sand', priority = 'high'"));
-        let restored = scene.reopened();
-        assert_eq!(restored.objects, [format!("the trigger {dropped}")]);
+        assert_eq!(scene.reopened().objects, [format!("the trigger {dropped}")]);
         let edits = scene.rows("SELECT method, patch, base, state, origin FROM edits");
         let patch = r#"{"title":"Sand","priority":"high"}"#;
         let base = r#"{"title":"Paint","priority":"low"}"#;
         assert_eq!(edits, json!([["update", patch, base, "waiting", "sql"]]), "{dropped}");
-        assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Sand", 5]));
+        scene.shows("SELECT title, rev FROM tasks", json!(["Sand", 5]));
         assert_eq!(scene.one("SELECT title FROM search('sand')"), "Sand");
         assert_eq!(scene.reopened(), Restored::default(), "nothing is left to restore");
     }
@@ -79,8 +74,7 @@ fn delete_and_insert_without_triggers_become_edits() {
 
 #[test]
 fn earlier_edit_stays_single() {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET title = 'Sand'");
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Sand'");
     scene.outsider("DROP TRIGGER _tasks_queue_update; UPDATE tasks SET priority = 'high'; DROP VIEW sync_status");
     assert_eq!(scene.reopened().edits, 1);
     let patches = scene.rows("SELECT patch FROM edits ORDER BY id");
@@ -187,8 +181,7 @@ fn transformed_table_becomes_own_again() {
          ALTER TABLE new RENAME TO rooms; DELETE FROM rooms WHERE name IN ('Room 1', 'Room 2', 'Room 3')"
     ));
     assert_eq!(scene.reopened().held, 3, "more than a tenth is missing");
-    assert_eq!(scene.one("SELECT sql FROM sqlite_schema WHERE name = 'rooms'"), own);
-    assert_eq!(scene.one("SELECT count(*) FROM rooms"), "20");
+    scene.shows("SELECT sql, (SELECT count(*) FROM rooms) FROM sqlite_schema WHERE name = 'rooms'", json!([own, 20]));
 }
 
 #[test]
@@ -209,15 +202,14 @@ fn objects_of_people_stay_on_replaced_table() {
 #[test]
 fn dropped_table_returns_whole() {
     let mut scene = Scene::with_rooms(3);
-    scene.does("UPDATE rooms SET name = 'Hall' WHERE name = 'Room 1'");
-    scene.outsider("DROP TABLE rooms");
+    scene.does("UPDATE rooms SET name = 'Hall' WHERE name = 'Room 1'").outsider("DROP TABLE rooms");
     let restored = scene.reopened();
     assert_eq!((restored.edits, restored.held), (0, 3));
     assert_eq!(scene.rows("SELECT name FROM rooms ORDER BY name"), json!([["Hall"], ["Room 2"], ["Room 3"]]));
     assert_eq!(held::discard(&mut scene.db).unwrap(), 3);
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
     // The feed goes on.
-    scene.hear(vec![event(4, "updated", "room", ROOM, json!({ "name": "Room 1", "floor": "2" }))]);
+    scene.hear(event(4, "updated", "room", ROOM, json!({ "name": "Room 1", "floor": "2" })));
     assert_eq!(scene.one("SELECT floor FROM rooms WHERE name = 'Hall'"), "2");
 }
 
@@ -250,7 +242,7 @@ fn null_names_of_another_program_never_reach_the_rows() {
     scene.outsider(&made_anew(&format!("{renamed} UNION ALL SELECT NULL, NULL, NULL")));
     let restored = scene.reopened();
     assert_eq!((restored.edits, restored.held, restored.refused), (0, 0, 1));
-    assert_eq!(scene.row("SELECT count(*), count(name) FROM rooms"), json!([20, 20]));
+    scene.shows("SELECT count(*), count(name) FROM rooms", json!([20, 20]));
     assert!(scene.one("SELECT reason FROM edits").contains("name cannot be null"));
 }
 
@@ -260,7 +252,7 @@ fn column_of_person_in_new_table_is_no_renamed_column() {
     // The sixth column of the replica's table is paint_color, which no room has.
     scene.outsider(&made_anew("SELECT id, name, room_type, floor, area_sq_ft, 4.5 AS my_rating FROM rooms"));
     assert_eq!(scene.reopened().edits, 0);
-    assert_eq!(scene.row("SELECT count(paint_color), count(my_rating) FROM rooms"), json!([0, 20]));
+    scene.shows("SELECT count(paint_color), count(my_rating) FROM rooms", json!([0, 20]));
 }
 
 #[test]
@@ -278,21 +270,19 @@ fn new_rows_found_again_are_held_once() {
 
 #[test]
 fn refused_value_needs_a_person_without_a_server() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    crate::store::gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'local'", [])?)).unwrap();
+    let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall')");
+    scene.forces("UPDATE _sync SET phase = 'local'");
     scene.outsider(
         "DROP TRIGGER _rooms_before_update; DROP TRIGGER _rooms_queue_update; UPDATE rooms SET room_type = 'palace'",
     );
     assert_eq!(scene.reopened().refused, 1);
-    assert_eq!(scene.row("SELECT phase, waiting, needs_you FROM sync_status"), json!(["local", 0, 1]));
+    scene.shows("SELECT phase, waiting, needs_you FROM sync_status", json!(["local", 0, 1]));
 }
 
 #[test]
 fn missing_view_changes_no_row() {
     let mut scene = Scene::with_rooms(20);
-    scene.outsider("DROP VIEW home_value");
-    scene.hear(vec![task(21, "Paint", "low")]);
+    scene.outsider("DROP VIEW home_value").hear(task(21, "Paint", "low"));
     assert_eq!(scene.reopened().objects, ["the view home_value"]);
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
 }
@@ -310,16 +300,14 @@ fn accepted_changes_merge_with_newer_server_values() {
         let room = format!("0190a3b0-0000-7000-8000-{n:012}");
         event(id, "updated", "room", &room, json!({ "name": format!("Room {n}"), "floor": floor }))
     };
-    scene.hear(vec![changed(61, 1, "2"), changed(62, 2, "9"), changed(63, 7, "3")]);
-    scene.is_at_present(63);
+    scene.catch_up([changed(61, 1, "2"), changed(62, 2, "9"), changed(63, 7, "3")]);
     assert_eq!(held::accept(&mut scene.db).unwrap(), (59, 0), "the server has the value of one room already");
     let edit =
         |n: i64| scene.row(&format!("SELECT method, base ->> '$.floor' FROM edits WHERE record_id LIKE '%{n:012}'"));
     assert_eq!((edit(1), edit(7)), (json!(["update", "1"]), json!(["delete", "1"])));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE record_id LIKE '%000000000002'"), "0");
-    let groups = scene.ready_groups();
-    for group in groups {
-        scene.freeze(&[group], ConflictPolicy::Ask);
+    for group in scene.ready_groups() {
+        scene.freeze_groups(&[group], Ask);
     }
     assert_eq!(
         scene.rows("SELECT method, reason_code FROM edits WHERE state = 'conflict' ORDER BY record_id"),
@@ -335,9 +323,7 @@ fn new_rows_keep_values_of_added_columns() {
     let plain = "DROP TRIGGER _rooms_after_insert; DROP TRIGGER _rooms_before_insert; INSERT INTO rooms (name, stars) VALUES ('Shed', 4)";
     for (sql, named, stars) in [(new_table.as_str(), "Shed", "4"), (&many, "Cell 60", "60"), (plain, "Shed", "4")] {
         let mut scene = Scene::with_rooms(2);
-        scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
-        scene.does("UPDATE rooms SET stars = 1");
-        scene.outsider(sql);
+        scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER; UPDATE rooms SET stars = 1").outsider(sql);
         if scene.reopened().held > 0 {
             held::accept(&mut scene.db).unwrap();
         }
@@ -350,9 +336,7 @@ fn new_rows_keep_values_of_added_columns() {
 #[test]
 fn times_of_unsent_records_survive_a_lost_table() {
     for sql in ["DROP TABLE rooms".to_owned(), made_anew("SELECT id, name FROM rooms")] {
-        let mut scene = Scene::new();
-        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-        scene.does("UPDATE rooms SET name = 'Attic'");
+        let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET name = 'Attic'");
         let times = "SELECT created_at, updated_at FROM rooms";
         let before = scene.row(times);
         scene.outsider(&sql);
@@ -366,23 +350,20 @@ fn refused_new_row_has_its_defaults() {
     let mut scene = Scene::new();
     scene.outsider("DROP TRIGGER _tasks_after_insert; DROP TRIGGER _tasks_before_insert; INSERT INTO tasks (priority, status) VALUES ('soon', 'open')");
     assert_eq!(scene.reopened().refused, 1);
-    assert_eq!(
-        scene.row("SELECT title, priority, status, recurrence_every FROM tasks"),
-        json!(["", "soon", "open", 1])
-    );
-    assert_eq!(scene.row("SELECT state, method FROM edits"), json!(["rejected", "create"]));
+    scene.shows("SELECT title, priority, status, recurrence_every FROM tasks", json!(["", "soon", "open", 1]));
+    scene.shows("SELECT state, method FROM edits", json!(["rejected", "create"]));
 }
 
 #[test]
 fn second_profile_row_changes_the_first() {
-    let mut scene = Scene::with(vec![event(1, "created", "property", HOME, json!({ "city": "Rome" }))]);
+    let mut scene = Scene::with(profile(1, "Rome"));
     let table =
         "CREATE TABLE frame AS SELECT * FROM property; UPDATE frame SET id = 'x', city = 'Oslo'; DROP TABLE property;
                  CREATE TABLE property AS SELECT * FROM frame; DROP TABLE frame";
     scene.outsider(table);
     assert_eq!(scene.reopened().edits, 1);
-    assert_eq!(scene.row("SELECT id, city FROM property"), json!([HOME, "Oslo"]));
-    assert_eq!(scene.row("SELECT method, record_id, patch FROM edits"), json!(["update", HOME, r#"{"city":"Oslo"}"#]));
+    scene.shows("SELECT id, city FROM property", json!([HOME, "Oslo"]));
+    scene.shows("SELECT method, record_id, patch FROM edits", json!(["update", HOME, r#"{"city":"Oslo"}"#]));
 }
 
 #[test]
@@ -403,12 +384,11 @@ fn accepted_change_of_deleted_record_waits_for_a_person() {
     scene.outsider("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET notes = 'for ' || name");
     assert_eq!(scene.reopened().held, 60);
     let id = scene.one("SELECT id FROM rooms WHERE name = 'Room 7'");
-    scene.hear(vec![event(90, "deleted", "room", &id, json!(null))]);
-    scene.is_at_present(90);
+    scene.catch_up(gone(90, "room", &id));
     held::accept(&mut scene.db).unwrap();
     let edit = "SELECT id FROM edits WHERE patch ->> 'notes' = 'for Room 7'";
     let edit: i64 = scene.one(edit).parse().unwrap();
-    assert!(scene.freeze(&[vec![edit]], ConflictPolicy::Ask).is_none());
+    scene.sends_nothing(edit);
     let state = format!("SELECT state, reason_code, patch ->> 'notes' FROM edits WHERE id = {edit}");
-    assert_eq!(scene.row(&state), json!(["conflict", "deleted_there", "for Room 7"]));
+    scene.shows(&state, json!(["conflict", "deleted_there", "for Room 7"]));
 }

@@ -5,14 +5,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hearth_contract::schema::Kind;
-
-use super::{HOME, ROOM, Scene, at, confirmed, json, row_of, rows_of};
-use crate::model::{ConflictPolicy, EditOutcome, EditState, ReconcileCause, ReconcileStep, SweepOutcome};
-use crate::store::edits::push;
+use super::*;
 use crate::store::salvage;
 use crate::store::salvage::{LOCAL_TABLES, RebuildReport};
-use crate::store::{StoreError, connection, files, gate, health, open, reconcile, schema};
+use crate::store::{connection, files, health, reconcile};
 
 mod carried;
 mod sound;
@@ -23,24 +19,40 @@ struct Wreck {
     db: PathBuf,
 }
 
+impl std::ops::Deref for Wreck {
+    type Target = Scene;
+
+    fn deref(&self) -> &Scene {
+        &self.scene
+    }
+}
+
+impl std::ops::DerefMut for Wreck {
+    fn deref_mut(&mut self) -> &mut Scene {
+        &mut self.scene
+    }
+}
+
 impl Wreck {
-    fn new() -> Wreck {
-        let mut scene = Scene::new();
-        let db = scene.directory.join("replica.db");
-        scene.hear(vec![super::event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
-        scene.does("UPDATE rooms SET floor = '2'");
-        scene.does("INSERT INTO tasks (id, title) VALUES ('0190a3b0-0000-7000-8000-000000000002', 'Sweep')");
-        Wreck { scene, db }
+    fn of(scene: Scene) -> Wreck {
+        Wreck { db: scene.db_path(), scene }
     }
 
-    /// Checkpoints the log, so that the database file holds everything.
-    fn checkpointed(self) -> Wreck {
-        let scene = &self.scene;
-        scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-        self
+    fn new() -> Wreck {
+        let mut scene = Scene::new();
+        scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })));
+        scene.does("UPDATE rooms SET floor = '2'");
+        scene.does("INSERT INTO tasks (id, title) VALUES ('0190a3b0-0000-7000-8000-000000000002', 'Sweep')");
+        Wreck::of(scene)
+    }
+
+    /// Checkpoints the log, so that the database file holds everything. After the first damage this may fail.
+    fn checkpoint(&self) {
+        let _ = self.scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 
     fn overwrite(&self, from: u64, bytes: &[u8]) {
+        self.checkpoint();
         let mut file = fs::OpenOptions::new().write(true).open(&self.db).unwrap();
         file.seek(SeekFrom::Start(from)).unwrap();
         file.write_all(bytes).unwrap();
@@ -48,6 +60,7 @@ impl Wreck {
 
     /// Overwrites the first occurrence of a text in the file.
     fn garble(&self, text: &str, bytes: &[u8]) {
+        self.checkpoint();
         let file = fs::read(&self.db).unwrap();
         // Some occurrences may be left-overs from a smaller list of tables.
         let found: Vec<usize> = (0..file.len()).filter(|from| file[*from..].starts_with(text.as_bytes())).collect();
@@ -57,6 +70,7 @@ impl Wreck {
 
     /// Overwrites the page with the last occurrence of a text. Earlier occurrences may be left-overs from a smaller list of tables.
     fn break_page_with(&self, text: &str) {
+        self.checkpoint();
         let file = fs::read(&self.db).unwrap();
         let from = file.windows(text.len()).rposition(|window| window == text.as_bytes()).unwrap() as u64;
         self.overwrite(from / 4096 * 4096, &[0xa5; 4096]);
@@ -87,6 +101,12 @@ impl Wreck {
         salvage::rebuild(&self.db, at(0)).unwrap()
     }
 
+    /// Rebuilds the database after the root page of a table or index was overwritten.
+    fn rebuilt_without(&self, name: &str) -> RebuildReport {
+        self.break_page_of(name);
+        self.rebuilt()
+    }
+
     /// Asserts that a new connection sees the edits and their rows.
     fn assert_carried_over(&self) {
         let db = open::read_write(&self.db).unwrap();
@@ -106,7 +126,7 @@ impl Wreck {
 
 #[test]
 fn overwritten_header_loses_nothing() {
-    let wreck = Wreck::new().checkpointed();
+    let wreck = Wreck::new();
     wreck.overwrite(0, &[0xff; 100]);
     let before = fs::read(&wreck.db).unwrap();
     assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
@@ -119,7 +139,7 @@ fn overwritten_header_loses_nothing() {
 #[test]
 fn overwritten_first_page_keeps_edits() {
     for bytes in [[0xff; 4096], [0; 4096]] {
-        let wreck = Wreck::new().checkpointed();
+        let wreck = Wreck::new();
         wreck.overwrite(0, &bytes);
         let report = wreck.rebuilt();
         assert_eq!((report.edits, report.parked), (2, 0), "{:?}", report.lost);
@@ -127,8 +147,8 @@ fn overwritten_first_page_keeps_edits() {
         wreck.assert_carried_over();
     }
     // Later writes are only in the log.
-    let wreck = Wreck::new().checkpointed();
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    let mut wreck = Wreck::new();
+    wreck.does("INSERT INTO rooms (name) VALUES ('Attic')");
     wreck.overwrite(0, &[0xff; 4096]);
     let report = wreck.rebuilt();
     assert_eq!((report.edits, report.parked), (3, 0), "{:?}", report.lost);
@@ -136,10 +156,10 @@ fn overwritten_first_page_keeps_edits() {
 
 #[test]
 fn open_connections_see_new_database() {
-    let wreck = Wreck::new().checkpointed();
+    let mut wreck = Wreck::new();
     wreck.overwrite(0, &[0xff; 100]);
     wreck.rebuilt();
-    let scene = &wreck.scene;
+    let scene = &mut wreck.scene;
     scene.does("INSERT INTO rooms (name) VALUES ('Cellar')");
     let seen = open::read_write(&wreck.db).unwrap();
     let rooms: i64 = seen.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
@@ -150,7 +170,7 @@ fn open_connections_see_new_database() {
 fn commits_during_rebuild_are_kept() {
     // A file that can be locked, and a file whose header must be mended first.
     for header in [false, true] {
-        let wreck = Wreck::new().checkpointed();
+        let wreck = Wreck::new();
         if header {
             wreck.overwrite(0, &[0xff; 100]);
         } else {
@@ -184,7 +204,7 @@ fn commits_during_rebuild_are_kept() {
 
 #[test]
 fn damaged_other_pages_keep_edits() {
-    let wreck = Wreck::new().checkpointed();
+    let wreck = Wreck::new();
     for name in ["rooms", "tasks", "sync_log", "search_data", "_edits_record"] {
         wreck.break_page_of(name);
     }
@@ -196,7 +216,7 @@ fn damaged_other_pages_keep_edits() {
 #[test]
 fn damaged_schema_text_keeps_edits() {
     for text in ["CREATE TRIGGER _rooms", "CREATE VIEW ", "CREATE INDEX _tasks", "CREATE TABLE vehicles"] {
-        let wreck = Wreck::new().checkpointed();
+        let wreck = Wreck::new();
         wreck.garble(text, b"CREATE (");
         assert!(open::read_write(&wreck.db).unwrap_err().is_damaged(), "{text}");
         let report = wreck.rebuilt();
@@ -209,21 +229,20 @@ fn damaged_schema_text_keeps_edits() {
 fn damaged_table_list_keeps_edits() {
     // A text that creates no table, another table, or is not UTF-8.
     for bytes in [b"CREATE (".as_slice(), b"CREATE TABLE edicts", b"CREATE TABLE edits (\n    -- \xff"] {
-        let wreck = Wreck::new().checkpointed();
+        let wreck = Wreck::new();
         wreck.garble("CREATE TABLE edits", bytes);
-        wreck.break_page_of("rooms");
-        let report = wreck.rebuilt();
+        let report = wreck.rebuilt_without("rooms");
         assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{bytes:?}");
         wreck.assert_carried_over();
     }
     // Later writes are only in the log.
-    let wreck = Wreck::new().checkpointed();
+    let mut wreck = Wreck::new();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    wreck.does("INSERT INTO rooms (name) VALUES ('Attic')");
     let report = wreck.rebuilt();
     assert_eq!((report.edits, report.lost.as_slice(), report.parked), (3, [].as_slice(), 0));
     // A page of the list before the entry of `edits`.
-    let wreck = Wreck::new().checkpointed();
+    let wreck = Wreck::new();
     wreck.break_page_with("CREATE TABLE _gate");
     let report = wreck.rebuilt();
     assert_eq!((report.edits, report.lost.len()), (2, 1), "{:?}", report.lost);
@@ -232,7 +251,8 @@ fn damaged_table_list_keeps_edits() {
 
 #[test]
 fn truncated_file_keeps_edits() {
-    let wreck = Wreck::new().checkpointed();
+    let wreck = Wreck::new();
+    wreck.checkpoint();
     let file = fs::OpenOptions::new().write(true).open(&wreck.db).unwrap();
     // Tables are at the beginning of the file, most of the schema text is behind them.
     file.set_len(file.metadata().unwrap().len() * 2 / 5).unwrap();
@@ -246,17 +266,15 @@ fn truncated_file_keeps_edits() {
 fn lost_edits_are_inferred_from_rows() {
     let mut wreck = Wreck::new();
     let van = "0190a3b0-0000-7000-8000-000000000009";
-    wreck.scene.hear(vec![super::event(6, "created", "vehicle", van, json!({ "name": "Van", "model": "T3" }))]);
-    wreck.scene.does("DELETE FROM vehicles");
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("edits");
-    let report = wreck.rebuilt();
+    wreck.hear(event(6, "created", "vehicle", van, json!({ "name": "Van", "model": "T3" })));
+    wreck.does("DELETE FROM vehicles");
+    let report = wreck.rebuilt_without("edits");
     assert_eq!(report.edits, 3);
     assert!(report.lost[0].contains("edits cannot be read"), "{:?}", report.lost);
     assert_eq!(report.lost[1], "3 changes were inferred from what the records show, and wait for you.");
     let edits = "SELECT id, method, patch, base ->> 'floor', base ->> 'model', state FROM edits ORDER BY kind";
     assert_eq!(
-        wreck.scene.rows(edits),
+        wreck.rows(edits),
         json!([
             [6, "update", r#"{"floor":"2"}"#, "1", null, "rejected"],
             [
@@ -270,25 +288,23 @@ fn lost_edits_are_inferred_from_rows() {
             [4, "delete", "{}", null, "T3", "rejected"]
         ])
     );
-    assert_eq!(wreck.scene.row("SELECT (SELECT title FROM tasks), floor FROM rooms"), json!(["Sweep", "2"]));
-    let warnings = "SELECT count(*) FROM sync_log WHERE level = 'warning'";
-    assert_eq!(wreck.scene.one(warnings), "3");
+    wreck.shows("SELECT (SELECT title FROM tasks), floor FROM rooms", json!(["Sweep", "2"]));
+    assert_eq!(wreck.one("SELECT count(*) FROM sync_log WHERE level = 'warning'"), "3");
 }
 
 #[test]
 fn readable_edit_is_not_inferred_again() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     let long = "x".repeat(3000);
     for n in 0..6 {
-        wreck.scene.does(&format!("UPDATE rooms SET notes = '{n}{long}'"));
+        wreck.does(&format!("UPDATE rooms SET notes = '{n}{long}'"));
     }
-    let wreck = wreck.checkpointed();
     wreck.break_page_with(&format!(r#"{{"notes":"5{}"#, &long[..100]));
     let report = wreck.rebuilt();
     assert!(report.lost[0].contains("edits cannot be read"), "{:?}", report.lost);
     let of_room = "SELECT id, substr(patch, 1, 11), substr(base, 1, 11), state FROM edits WHERE kind = 'room' AND (id = 1 OR id > 7) ORDER BY id";
     assert_eq!(
-        wreck.scene.rows(of_room),
+        wreck.rows(of_room),
         json!([
             [1, r#"{"floor":"2"#, r#"{"floor":"1"#, "waiting"],
             [9, r#"{"notes":"5"#, r#"{"notes":"4"#, "rejected"]
@@ -300,21 +316,21 @@ fn readable_edit_is_not_inferred_again() {
 
 #[test]
 fn invalid_utf8_in_edit_is_damage() {
-    let wreck = Wreck::new().checkpointed();
+    let mut wreck = Wreck::new();
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [""; 0]);
     wreck.garble(r#"{"floor":"2"}"#, b"{\"fl\xffor\"");
     assert!(health::examine(&wreck.db).unwrap().broken[0].contains("edits"));
     let mut garbled = open::read_write(&wreck.db).unwrap();
     let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
-    let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
+    let refused = push::freeze(&mut garbled, &[wanted], Ask, at(0)).unwrap_err();
     assert!(refused.is_damaged(), "{refused}");
     drop(garbled);
     let report = wreck.rebuilt();
     assert!(report.kept_as.is_some());
     assert_eq!((report.edits, report.lost.len()), (1, 1), "{:?}", report.lost);
     assert!(report.lost[0].starts_with("Edit 1 ") && report.lost[0].contains("fl\u{fffd}or"), "{:?}", report.lost);
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    assert_eq!(wreck.scene.row("SELECT title, max(edits.id) FROM tasks JOIN edits"), json!(["Sweep", 3]));
+    wreck.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    wreck.shows("SELECT title, max(edits.id) FROM tasks JOIN edits", json!(["Sweep", 3]));
 }
 
 #[test]
@@ -323,11 +339,11 @@ fn invalid_json_or_kind_is_damage() {
     let patch = (r#"{"floor":"2"}"#, r#"{"floor";"2"}"#, 1);
     let kind = ("room0190a3b0-0000-7000-8000-000000000001update", "roof", 1);
     for ((text, by, lost), page) in [(image, false), (patch, false), (kind, false), (image, true), (patch, true)] {
-        let wreck = Wreck::new().checkpointed();
+        let wreck = Wreck::new();
         wreck.garble(text, by.as_bytes());
         let mut garbled = open::read_write(&wreck.db).unwrap();
         let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
-        let refused = push::freeze(&mut garbled, &[wanted], ConflictPolicy::Ask, at(0)).unwrap_err();
+        let refused = push::freeze(&mut garbled, &[wanted], Ask, at(0)).unwrap_err();
         assert!(refused.is_damaged(), "{by}: {refused}");
         drop(garbled);
         if page {
@@ -344,27 +360,25 @@ fn invalid_json_or_kind_is_damage() {
 
 #[test]
 fn only_invalid_edit_is_lost() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     for name in ["Alpha", "Bravo", "Charlie"] {
-        wreck.scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
+        wreck.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
     }
-    let wreck = wreck.checkpointed();
     wreck.garble(r#""Bravo""#, b"\"Br\xffvo\"");
-    wreck.break_page_of("sync_log");
-    let report = wreck.rebuilt();
+    let report = wreck.rebuilt_without("sync_log");
     assert_eq!((report.edits, report.lost.len()), (4, 1), "{:?}", report.lost);
     assert!(report.lost[0].starts_with("Edit 4 "), "{:?}", report.lost);
-    assert_eq!(wreck.scene.column("SELECT id FROM edits ORDER BY id"), json!([1, 2, 3, 5]));
+    assert_eq!(wreck.column("SELECT id FROM edits ORDER BY id"), json!([1, 2, 3, 5]));
 }
 
 #[test]
 fn damaged_middle_page_loses_its_edits_only() {
-    let wreck = Wreck::new();
-    let scene = &wreck.scene;
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
     for n in 0..200 {
         scene.does(&format!("INSERT INTO rooms (name, notes) VALUES ('Room {n}', '{}')", "x".repeat(300)));
     }
-    let wreck = wreck.checkpointed();
+    wreck.checkpoint();
     let bytes = fs::read(&wreck.db).unwrap();
     let holds = |page: &[u8], word: &[u8]| page.windows(word.len()).any(|window| window == word);
     // The leaf page with edit 100. A page of `edits` contains the method, a page of `rooms` does not.
@@ -375,7 +389,7 @@ fn damaged_middle_page_loses_its_edits_only() {
     wreck.overwrite(page as u64 * 4096, &[0xa5; 4096]);
     let report = wreck.rebuilt();
     assert_eq!(report.edits, 202, "lost edits are inferred from the rows: {:?}", report.lost);
-    let read_off: usize = wreck.scene.one("SELECT count(*) FROM edits WHERE state = 'rejected'").parse().unwrap();
+    let read_off: usize = wreck.one("SELECT count(*) FROM edits WHERE state = 'rejected'").parse().unwrap();
     assert!((1..22).contains(&read_off), "{read_off}");
     assert!(report.lost[1].starts_with(&read_off.to_string()), "{:?}", report.lost);
 }
@@ -460,7 +474,7 @@ fn unreadable_file_is_kept() {
 
 #[test]
 fn damaged_copies_are_limited() {
-    let wreck = Wreck::new().checkpointed();
+    let wreck = Wreck::new();
     for n in 0..=salvage::DAMAGED_COPIES_MAX as i64 {
         wreck.scene.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         wreck.overwrite(0, &[0xff; 100]);
@@ -472,7 +486,7 @@ fn damaged_copies_are_limited() {
 
 #[test]
 fn leftover_work_copies_are_deleted() {
-    let wreck = Wreck::new().checkpointed();
+    let wreck = Wreck::new();
     wreck.break_page_of("rooms");
     for n in 0..salvage::DAMAGED_COPIES_MAX {
         for part in [".reading", ".reading-wal", ".reading-listed", ".reading-listed-shm"] {
@@ -488,7 +502,7 @@ fn leftover_work_copies_are_deleted() {
 
 #[test]
 fn full_disk_aborts_rebuild() {
-    let wreck = Wreck::new().checkpointed();
+    let wreck = Wreck::new();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
     let before = fs::read(&wreck.db).unwrap();
     // As on a full disk, the second work copy cannot be created.
@@ -504,7 +518,7 @@ fn full_disk_aborts_rebuild() {
 
 #[test]
 fn failed_rebuild_restores_file() {
-    let wreck = Wreck::new().checkpointed();
+    let wreck = Wreck::new();
     wreck.overwrite(0, &[0xff; 100]);
     let before = fs::read(&wreck.db).unwrap();
     // A directory at its path keeps the work copy from being created.

@@ -1,36 +1,28 @@
 //! Plain SQL of scripts on the tables: what is accepted, what is refused, and with which sentence.
 
-use hearth_contract::formats::{Timestamp, is_url};
-use hearth_contract::schema::Kind;
-use serde_json::{Value, json};
+use hearth_contract::formats::is_url;
 
-use super::{HOME, ROOM, Scene, TASK, at, event, greeting, task, with_key};
-use crate::model::WriteOutcome;
-use crate::model::{BatchEnd, EditOutcome, FeedBatch, Origin, Phase};
-use crate::store::edits::{self, edit_ids};
-use crate::store::read::{query, view};
-use crate::store::{feed, schema, status, sync_state};
+use super::*;
+use crate::store::edits::edit_ids;
+use crate::store::read::query;
 
 #[test]
 fn null_in_insert_means_default() {
-    let scene = Scene::new();
-    scene.does(
+    let scene = Scene::written(
         "INSERT INTO tasks (id, title, status, priority, rev, created_at, updated_at, updated_by)
          VALUES (NULL, 'Paint', NULL, NULL, NULL, NULL, NULL, NULL)",
     );
     let made = "SELECT length(id), status, priority, rev, created_at IS NOT NULL, updated_at IS NOT NULL FROM tasks";
-    assert_eq!(scene.row(made), json!([36, "open", "medium", null, 1, 1]));
-    assert_eq!(scene.row("SELECT record_id = (SELECT id FROM tasks), method FROM edits"), json!([1, "create"]));
-    let patch = "SELECT patch ->> 'status', patch ->> 'priority' FROM edits";
-    assert_eq!(scene.row(patch), json!(["open", "medium"]));
+    scene.shows(made, json!([36, "open", "medium", null, 1, 1]));
+    scene.shows("SELECT record_id = (SELECT id FROM tasks), method FROM edits", json!([1, "create"]));
+    scene.shows("SELECT patch ->> 'status', patch ->> 'priority' FROM edits", json!(["open", "medium"]));
     let id = scene.one("INSERT INTO inventory (id, name, quantity) VALUES (NULL, 'Rake', NULL) RETURNING id");
-    assert_eq!(scene.row("SELECT id, quantity FROM inventory"), json!([id, 1]));
+    scene.shows("SELECT id, quantity FROM inventory", json!([id, 1]));
 }
 
 #[test]
 fn wrong_values_get_contract_sentences() {
-    let scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     for (text, sentence) in [
         ("UPDATE tasks SET priority = 'hihg'", "priority must be one of low, medium, high, urgent"),
         ("UPDATE tasks SET due_on = '2026-02-30'", "due_on must be a calendar date written YYYY-MM-DD"),
@@ -146,7 +138,7 @@ fn wrong_values_get_contract_sentences() {
 
 #[test]
 fn valid_utf8_is_accepted() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     // The last two are noncharacters of Unicode, which SQLite reads as the replacement character.
     for bytes in ["436166c3a9", "f09f9882", "efbfbd", "efbfbe", "efbfbf"] {
         scene.does(&format!("INSERT INTO rooms (name) VALUES (CAST(x'{bytes}' AS TEXT))"));
@@ -156,7 +148,7 @@ fn valid_utf8_is_accepted() {
 
 #[test]
 fn invalid_utf8_is_found_at_each_offset() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     // Offsets around the ends of the 64-character blocks. The patch begins with `{"notes":"`, which has ten characters.
     for before in [0, 1, 52, 53, 54, 55, 117, 118, 119, 500] {
         let text = |wrong: &str| {
@@ -172,8 +164,7 @@ fn invalid_utf8_is_found_at_each_offset() {
 
 #[test]
 fn replace_is_refused_upsert_updates() {
-    let scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     let refused = "REPLACE is not supported on tasks; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE";
     let values = format!("INTO tasks (id, title) VALUES ('{TASK}', 'Again')");
     for verb in ["REPLACE", "INSERT OR REPLACE"] {
@@ -186,8 +177,7 @@ fn replace_is_refused_upsert_updates() {
     assert_eq!(scene.sql(&format!("REPLACE {values}")), Err(refused.to_owned()));
     scene.does("PRAGMA recursive_triggers = 0");
 
-    scene.does(&format!("INSERT OR IGNORE {values}"));
-    scene.does(&format!("INSERT {values} ON CONFLICT DO NOTHING"));
+    scene.does(&format!("INSERT OR IGNORE {values}; INSERT {values} ON CONFLICT DO NOTHING"));
     scene.does("INSERT INTO tasks (title) VALUES ('The mark of the one before is gone')");
     let upsert = format!("INSERT {values} ON CONFLICT (id) DO UPDATE SET title = excluded.title RETURNING title");
     assert_eq!(scene.one(&upsert), "Again");
@@ -199,8 +189,7 @@ fn replace_is_refused_upsert_updates() {
 
 #[test]
 fn replace_by_rowid_is_refused() {
-    let scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'One')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'One')"));
     scene.does("INSERT INTO tasks (title) VALUES ('Two')");
     let refused = "REPLACE is not supported on tasks; use UPDATE, or INSERT ... ON CONFLICT(id) DO UPDATE";
     let constant = "rowid never changes; name the row by its id instead";
@@ -224,15 +213,12 @@ fn replace_by_rowid_is_refused() {
     scene.does("INSERT OR REPLACE INTO tasks (rowid, title) VALUES (-1, 'As SQLite calls a number not drawn yet')");
     scene.does("INSERT INTO tasks (title) VALUES ('Its own number')");
     assert!(scene.sql("REPLACE INTO tasks (rowid, title) VALUES (-1, 'Again')").is_err());
-    assert_eq!(
-        scene.row("SELECT count(*), (SELECT count(*) FROM edits WHERE method = 'create') FROM tasks"),
-        json!([5, 5])
-    );
+    scene.shows("SELECT count(*), (SELECT count(*) FROM edits WHERE method = 'create') FROM tasks", json!([5, 5]));
 }
 
 #[test]
 fn stale_search_row_stops_no_insert() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     scene
         .db
         .execute_batch(&format!(
@@ -258,18 +244,15 @@ fn public_tables_have_comments() {
 
 #[test]
 fn search_follows_scripts_and_feed() {
-    let mut scene =
-        Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Café", "notes": "south side" }))]);
+    let mut scene = Scene::with(event(1, "created", "room", ROOM, json!({ "name": "Café", "notes": "south side" })));
     scene.does("INSERT INTO tasks (title) VALUES ('Clean the cafe')");
     let found = |scene: &Scene, words: &str| view::search(&scene.db, words, 9).unwrap().len();
     assert_eq!(found(&scene, "CAFÉ"), 2);
     assert_eq!(view::search(&scene.db, "sou", 9).unwrap()[0].snippet, "**south** side");
     assert_eq!(found(&scene, "\"* OR a"), 0, "no query syntax");
-    scene.does("UPDATE tasks SET title = 'Nothing'");
-    scene.hear(vec![event(2, "deleted", "room", ROOM, Value::Null)]);
+    scene.does("UPDATE tasks SET title = 'Nothing'").hear(gone(2, "room", ROOM));
     assert_eq!(found(&scene, "cafe"), 0);
-    scene.does("VACUUM");
-    scene.does("UPDATE tasks SET title = 'Something'");
+    scene.does("VACUUM; UPDATE tasks SET title = 'Something'");
     assert_eq!(found(&scene, "something"), 1);
     assert_eq!(found(&scene, "nothing"), 0);
 }
@@ -278,8 +261,7 @@ fn search_follows_scripts_and_feed() {
 fn status_needs_recent_contact() {
     let mut scene = Scene::new();
     assert_eq!(status::load_status(&scene.db).unwrap().phase, Phase::New);
-    let pid = Some(std::process::id());
-    sync_state::set_daemon(&mut scene.db, pid, at(0)).unwrap();
+    sync_state::set_daemon(&mut scene.db, Some(std::process::id()), at(0)).unwrap();
     scene.is_at_present(3);
     // The last contact is long ago by the clock of this machine.
     let status = status::load_status(&scene.db).unwrap();
@@ -293,8 +275,7 @@ fn status_needs_recent_contact() {
     sync_state::record_contact(&mut scene.db, true, now).unwrap();
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.behind_events, status.behind_seconds), ("live", Some(0), Some(0)));
-    scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(5) });
+    scene.does("INSERT INTO rooms (name) VALUES ('Shed')").accept(1, 5);
     let status = status::load_status(&scene.db).unwrap();
     let shown = (status.phase.as_str(), status.head, status.behind_events);
     assert_eq!(
@@ -362,7 +343,7 @@ fn clock_ahead_keeps_retention_bounded() {
 #[test]
 fn query_is_read_only() {
     let scene = Scene::new();
-    let path = scene.directory.join("replica.db");
+    let path = scene.db_path();
     let read = |sql| query::read_query(&path, sql, |columns, rows| (columns, rows.map(Result::unwrap).collect()));
     assert!(read("DELETE FROM tasks").is_err());
     let (columns, rows): (Vec<String>, Vec<Vec<Value>>) = read("SELECT 1 AS one, NULL AS none").unwrap();
@@ -380,8 +361,7 @@ fn judged(scene: &Scene, address: &str) -> (bool, bool) {
 
 #[test]
 fn urls_are_checked_like_the_server() {
-    let scene = Scene::new();
-    scene.does("BEGIN");
+    let mut scene = Scene::written("BEGIN");
     let pieces: Vec<String> = [
         "http://", "HtTps://", "http:/", "ftp://", "a", "b.c", "user", "@", "@@", ":", ":80", "/", "?", "#", "é", "%20",
     ]
@@ -422,38 +402,30 @@ fn urls_are_checked_like_the_server() {
 
 #[test]
 fn reset_edit_sequence_is_repaired() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO rooms (name) VALUES ('Shed')");
+    let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Shed')");
     scene.does("INSERT INTO rooms (name) VALUES ('Loft')");
     for (edit, rev) in [(1, 3), (2, 4)] {
         scene.send(edit);
         let id = scene.one(&format!("SELECT record_id FROM edits WHERE id = {edit}"));
-        scene.answer(edit, WriteOutcome::Sent { rev: Some(rev) });
-        scene.hear(vec![event(rev, "created", "room", &id, json!({ "name": "Shed" }))]);
+        scene.answer(edit, accepted(rev)).hear(event(rev, "created", "room", &id, json!({ "name": "Shed" })));
     }
-    scene.does("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'edits'");
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    scene.does("INSERT INTO rooms (name) VALUES ('Yard')");
-    scene.does("INSERT INTO rooms (name) VALUES ('Den')");
+    scene.does("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'edits'; INSERT INTO rooms (name) VALUES ('Hall')");
+    scene.does("INSERT INTO rooms (name) VALUES ('Yard'); INSERT INTO rooms (name) VALUES ('Den')");
     assert_eq!(scene.column("SELECT id FROM edits"), json!([1, 2, 3]));
     let request = scene.send(1);
     edit_ids::repair(&mut scene.db).unwrap();
     assert_eq!(scene.column("SELECT id FROM edits"), json!([4, 5, 6]));
     assert_eq!(scene.send(4).key, request.key, "the edit keeps its request");
     let id = scene.one("SELECT record_id FROM edits WHERE id = 4");
-    scene.hear(vec![with_key(event(5, "created", "room", &id, json!({ "name": "Hall" })), &request.key)]);
-    assert_eq!(
-        scene.outcomes(),
-        [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed), (4, EditOutcome::Confirmed)]
-    );
+    scene.hear(with_key(event(5, "created", "room", &id, json!({ "name": "Hall" })), &request.key));
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 4 confirmed");
     scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
     assert_eq!(scene.one("SELECT max(id) FROM edits"), "7");
 }
 
 #[test]
 fn currency_and_hash_follow_the_contract() {
-    let scene = Scene::new();
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     for code in ["'EUR'", "'usd'", "NULL"] {
         scene.does(&format!("UPDATE property SET currency = {code}"));
     }
@@ -474,8 +446,8 @@ fn currency_and_hash_follow_the_contract() {
 
 #[test]
 fn import_ref_is_unique_within_local_rows() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO rooms (name, import_ref) VALUES ('Hall', 'r1'), ('Attic', NULL), ('Loft', NULL)");
+    let mut scene =
+        Scene::written("INSERT INTO rooms (name, import_ref) VALUES ('Hall', 'r1'), ('Attic', NULL), ('Loft', NULL)");
     let sentence = "import_ref is taken by another row of rooms; find it with SELECT id, name FROM rooms WHERE import_ref = \
                     ..., and change that row or write another import_ref";
     for text in [
@@ -489,11 +461,10 @@ fn import_ref_is_unique_within_local_rows() {
     }
     // The row's own value, another kind, and the value of a deleted row.
     scene.does("UPDATE rooms SET import_ref = 'r1', floor = '1' WHERE name = 'Hall'");
-    scene.does("INSERT INTO inventory (name, import_ref) VALUES ('Lamp', 'r1')");
-    scene.does("DELETE FROM rooms WHERE name = 'Hall'");
+    scene.does("INSERT INTO inventory (name, import_ref) VALUES ('Lamp', 'r1'); DELETE FROM rooms WHERE name = 'Hall'");
     scene.does("INSERT INTO rooms (name, import_ref) VALUES ('Cellar', 'r1')");
     // The server decides about its own records.
-    scene.hear(vec![event(9, "created", "room", ROOM, json!({ "name": "Theirs", "import_ref": "r1" }))]);
+    scene.hear(event(9, "created", "room", ROOM, json!({ "name": "Theirs", "import_ref": "r1" })));
     assert_eq!(scene.one("SELECT count(*) FROM rooms WHERE import_ref = 'r1'"), "2");
     let plan = scene.rows("EXPLAIN QUERY PLAN SELECT 1 FROM rooms WHERE import_ref = 'r1'").to_string();
     assert!(plan.contains("_rooms_by_import_ref"), "{plan}");
@@ -501,8 +472,8 @@ fn import_ref_is_unique_within_local_rows() {
 
 #[test]
 fn taken_import_ref_names_the_other_record() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO rooms (id, name, import_ref) VALUES ('{ROOM}', 'Hall', 'r1')"));
+    let mut scene =
+        Scene::written(&format!("INSERT INTO rooms (id, name, import_ref) VALUES ('{ROOM}', 'Hall', 'r1')"));
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{TASK}', 'Attic')"));
     let fields = |fields: Value| fields.as_object().unwrap().clone();
     let sentence = "the room “Hall” has the import_ref r1 already; change that room, or use another import_ref";

@@ -1,13 +1,9 @@
 //! The index of `search`: scripts add segments, and the sync merges them.
 
 use hearth_contract::search_text;
-use serde_json::json;
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Scene, event, task};
-use crate::model::Origin;
-use crate::store::read::view;
-use crate::store::{gate, schema};
+use super::*;
 
 /// The number of segments of the index. A query reads every segment.
 fn segments(scene: &Scene) -> u32 {
@@ -22,10 +18,10 @@ fn only_sync_merges_search_index() {
         scene.does(&format!("UPDATE tasks SET title = 'Sand {id}' WHERE title = 'Paint {id}'"));
     }
     assert_eq!(segments(&scene), 200, "a script merges nothing, whatever its version of SQLite");
-    scene.hear(vec![task(5, "Paint", "low")]);
+    scene.hear(task(5, "Paint", "low"));
     assert!(segments(&scene) < 20);
     let found = "SELECT count(*), (SELECT count(*) FROM search WHERE search MATCH 'paint') FROM search WHERE search MATCH 'sand'";
-    assert_eq!(scene.row(found), json!([100, 1]));
+    scene.shows(found, json!([100, 1]));
     // An edit transaction merges its segments too.
     for id in 0..100 {
         let text = format!("UPDATE tasks SET title = 'Oil {id}' WHERE title = 'Sand {id}'");
@@ -50,7 +46,7 @@ fn script_merges_index_at_limit() {
         let words: Vec<String> = (0..2_000 >> (round / 4)).map(|word| format!("{round}x{word}")).collect();
         let fields = json!({ "title": "Paint", "priority": "low", "status": "open", "notes": words.join(" ") });
         let id = format!("018f0000-0000-7000-8000-{round:012}");
-        scene.hear(vec![event(round + 5, "created", "task", &id, fields)]);
+        scene.hear(event(round + 5, "created", "task", &id, fields));
     }
     scene.does("BEGIN");
     for id in 0..2_100 {
@@ -64,7 +60,7 @@ fn script_merges_index_at_limit() {
 
 #[test]
 fn title_is_found_in_each_script() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     for name in ["गाड़ी", "বাড়ি", "ଘୋଡ଼ା", "ရေချိုးခန်း", "ⓐⓑ test", "Öltank", "車庫", "e\u{301}tage"]
     {
         scene.does(&format!("INSERT INTO rooms (name) VALUES ('{name}')"));
@@ -75,17 +71,15 @@ fn title_is_found_in_each_script() {
 
 /// Titles that a search finds, with the snippet.
 fn found(scene: &Scene, question: &str) -> Vec<(String, String)> {
-    let hits = view::search(&scene.db, question, 9).unwrap();
-    hits.into_iter().map(|hit| (hit.title, hit.snippet)).collect()
+    view::search(&scene.db, question, 9).unwrap().into_iter().map(|hit| (hit.title, hit.snippet)).collect()
 }
 
 #[test]
 fn strokes_signs_and_codes_fold_for_every_writer() {
-    let mut scene = Scene::new();
-    scene.does(
+    let mut scene = Scene::written(
         "INSERT INTO tasks (title, notes) VALUES ('Łódź', 'Ring 036000291452'), ('Plain lodz', '冷蔵庫のフィルター')",
     );
-    scene.hear(vec![
+    scene.hear([
         task(5, "Smørrebrød", "low"),
         event(6, "created", "room", "018f0000-0000-7000-8000-0000000000aa", json!({ "name": "ตู้เย็น" })),
     ]);
@@ -125,7 +119,7 @@ fn spellings(word: &str) -> Vec<String> {
 
 #[test]
 fn words_that_server_finds_are_found() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     for word in WORDS.split(' ') {
         scene.does(&format!("INSERT INTO rooms (name) VALUES ('{word}'), ('{}')", word.nfd().collect::<String>()));
     }

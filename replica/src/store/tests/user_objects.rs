@@ -1,17 +1,13 @@
 //! Tables, triggers and indexes that people have added to the database.
 
-use serde_json::{Value, json};
-
-use super::{ConflictPolicy, Scene, TASK, deleted, task};
-use crate::store::read::view;
-use crate::store::{gate, outside, schema, trial_write};
+use super::*;
+use crate::store::{outside, trial_write};
 
 #[test]
 fn user_table_may_reference_records() {
     let mut scene = Scene::edited("CREATE TABLE notes (task TEXT REFERENCES tasks (id), note TEXT)");
-    scene.does("INSERT INTO notes SELECT id, 'two coats' FROM tasks");
-    scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.row("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM notes)"), json!([0, 1]));
+    scene.does("INSERT INTO notes SELECT id, 'two coats' FROM tasks").hear(deleted(6));
+    scene.shows("SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM notes)", json!([0, 1]));
 }
 
 #[test]
@@ -25,8 +21,7 @@ fn replace_is_refused_despite_user_trigger() {
         if renewed {
             outside::restore(&mut scene.db).unwrap();
         }
-        scene.does("INSERT INTO tasks (title) VALUES ('Paint')");
-        scene.does("INSERT INTO tasks (title) VALUES ('Sand')");
+        scene.does("INSERT INTO tasks (title) VALUES ('Paint'); INSERT INTO tasks (title) VALUES ('Sand')");
         let refused = scene.sql("INSERT OR REPLACE INTO tasks (id, title) SELECT id, 'Again' FROM tasks LIMIT 1");
         // The conflict clause of a statement also applies inside its triggers.
         assert!(refused.unwrap_err().starts_with("REPLACE is not supported on"));
@@ -41,7 +36,7 @@ fn replace_is_refused_despite_user_trigger() {
 /// A scene with a person's trigger, which fires before the replica's triggers. After `renew` the replica's triggers are newer and
 /// fire first.
 fn triggered(trigger: &str, renew: bool) -> Scene {
-    let mut scene = Scene::with(vec![task(5, "paint", "low")]);
+    let mut scene = Scene::with(task(5, "paint", "low"));
     scene.does(&format!("CREATE TRIGGER own {trigger}"));
     if renew {
         outside::restore(&mut scene.db).unwrap();
@@ -58,7 +53,7 @@ fn user_trigger_on_insert_is_later_edit() {
         scene.does("INSERT INTO tasks (title) VALUES ('fence')");
         assert_eq!(scene.one("SELECT method FROM edits ORDER BY id"), "create", "{renew}");
         let groups = scene.ready_groups();
-        let request = scene.freeze(&groups, ConflictPolicy::Ask).unwrap();
+        let request = scene.freeze_groups(&groups, Ask).unwrap();
         assert_eq!(request.verb, "POST");
         let sent: Value = serde_json::from_str(&request.body.unwrap()).unwrap();
         assert_eq!((&sent["title"], &sent["assignee"]), (&json!("FENCE"), &json!("me")), "{renew}");
@@ -68,7 +63,7 @@ fn user_trigger_on_insert_is_later_edit() {
         let mut scene = triggered(taken_away, renew);
         scene.does("INSERT INTO tasks (title) VALUES ('no')");
         let groups = scene.ready_groups();
-        assert!(groups.is_empty() || scene.freeze(&groups, ConflictPolicy::Ask).is_none());
+        assert!(groups.is_empty() || scene.freeze_groups(&groups, Ask).is_none());
         assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM tasks) FROM edits"), json!([0, 1]), "{renew}");
         assert!(schema::search::is_complete(&scene.db).unwrap());
     }
@@ -93,7 +88,7 @@ fn user_trigger_on_update_is_later_edit() {
         assert_eq!(scene.one("SELECT fields ->> 'title' FROM _base"), "paint", "the server's form");
         assert_eq!(view::search(&scene.db, "fence", 9).unwrap()[0].title, "FENCE", "{renew}");
         let groups = scene.ready_groups();
-        assert!(scene.freeze(&groups, ConflictPolicy::Ask).is_some(), "nothing stands against it");
+        assert!(scene.freeze_groups(&groups, Ask).is_some(), "nothing stands against it");
 
         // A REPLACE is refused although the trigger writes to the new row.
         let scene =
@@ -106,8 +101,7 @@ fn user_trigger_on_update_is_later_edit() {
 fn renew_keeps_rows_and_edits() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     outside::restore(&mut scene.db).unwrap();
-    assert_eq!(scene.row("SELECT title, rev FROM tasks"), json!(["Mine", 5]));
-    assert_eq!(scene.one("SELECT count(*) FROM edits"), "1");
+    scene.shows("SELECT title, rev, (SELECT count(*) FROM edits) FROM tasks", json!(["Mine", 5, 1]));
     assert_eq!(schema::state(&scene.db).unwrap(), schema::SchemaState::Current);
     scene.does("UPDATE tasks SET title = 'Mine again'");
     assert_eq!(scene.one("SELECT count(*) FROM edits"), "2");
@@ -115,16 +109,14 @@ fn renew_keeps_rows_and_edits() {
 
 #[test]
 fn renew_accepts_oddly_named_user_trigger() {
-    let mut scene = Scene::new();
-    scene.does("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
+    let mut scene = Scene::written("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
     outside::restore(&mut scene.db).unwrap();
     scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
 }
 
 #[test]
 fn triggers_that_refuse_only_together_are_named() {
-    let mut scene = Scene::new();
-    scene.does("CREATE TABLE seen (id TEXT)");
+    let mut scene = Scene::written("CREATE TABLE seen (id TEXT)");
     scene.does("CREATE TRIGGER notes_it BEFORE INSERT ON rooms BEGIN INSERT INTO seen VALUES (NEW.id); END");
     scene.does("CREATE TRIGGER harmless AFTER INSERT ON rooms BEGIN SELECT 1; END");
     scene.does(
@@ -146,8 +138,7 @@ fn refusing_user_object_is_named() {
         (&format!("ALTER TABLE tasks ADD COLUMN x {evaluated}"), "the column x of tasks", "malformed JSON"),
         (lost, "the trigger tells on tasks", "no such table: main.lost"),
     ] {
-        let mut scene = Scene::new();
-        scene.does(own);
+        let mut scene = Scene::written(own);
         let refused = gate::sync_tx(&mut scene.db, |tx| {
             tx.execute("INSERT INTO tasks (id, title, notes) VALUES (?1, 'Paint', 'no JSON')", [TASK])?;
             Ok(())
@@ -165,8 +156,9 @@ fn refusing_user_object_is_named() {
         assert_eq!(ahead, [(what.to_owned(), reason.to_owned())]);
     }
     for (event, table) in [("INSERT", "edit_history"), ("UPDATE", "edits"), ("DELETE", "_sync")] {
-        let mut scene = Scene::new();
-        scene.does(&format!("CREATE TRIGGER tells AFTER {event} ON {table} BEGIN INSERT INTO lost VALUES (1); END"));
+        let mut scene = Scene::written(&format!(
+            "CREATE TRIGGER tells AFTER {event} ON {table} BEGIN INSERT INTO lost VALUES (1); END"
+        ));
         let what = format!("the trigger tells on {table}");
         assert_eq!(
             schema::user_objects::broken_triggers(&scene.db).unwrap(),

@@ -1,10 +1,6 @@
 //! `verify`: rows compared with the lists of the server.
 
-use hearth_contract::schema::Kind;
-use serde_json::json;
-
 use super::*;
-use crate::store::gate;
 use crate::store::reconcile::verify::{How, Listing, Verification, verify};
 
 impl Scene {
@@ -18,17 +14,15 @@ impl Scene {
 #[test]
 fn deleted_record_in_conflict_is_equal() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.hear(vec![deleted(6)]);
+    scene.hear(deleted(6));
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1", "the row stays visible while the edit waits");
     assert_eq!(scene.compared_with_nothing(6).differences, []);
 }
 
 #[test]
 fn extra_record_is_reported() {
-    let mut scene =
-        Scene::with(vec![task(5, "Paint", "low"), event(6, "created", "room", ROOM, json!({ "name": "Shed" }))]);
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.does("INSERT INTO documents (title) VALUES ('Not there yet')");
+    let mut scene = Scene::with([task(5, "Paint", "low"), room(6, "Shed")]);
+    scene.does("UPDATE tasks SET title = 'Mine'; INSERT INTO documents (title) VALUES ('Not there yet')");
     let found = scene.compared_with_nothing(6).differences;
     let extra: Vec<&str> = found.iter().filter(|one| one.how == How::Extra).map(|one| one.title.as_str()).collect();
     assert_eq!((found.len(), extra), (2, vec!["Mine", "Shed"]));
@@ -38,7 +32,7 @@ fn extra_record_is_reported() {
 fn missing_member_equals_null() {
     let mut scene = Scene::new();
     let room = |members| event(5, "created", "room", ROOM, members).payload.unwrap();
-    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Shed", "notes": null, "b": 1, "a": [2] }))]);
+    scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Shed", "notes": null, "b": 1, "a": [2] })));
     let mut compared = |record| {
         let listing = Listing { records: vec![(record, 5)], as_of: 5 };
         verify(&mut scene.db, &[(Kind::Room, listing)], false, at(0)).unwrap().unwrap().differences
@@ -56,8 +50,7 @@ fn revision_beyond_feed_is_reported() {
         ["UPDATE tasks SET rev = 999, notes = 'Rot'", "UPDATE _base SET deleted = 1, rev = 999; DELETE FROM tasks"]
     {
         let mut scene = Scene::with_task();
-        scene.is_at_present(7);
-        gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
+        scene.is_at_present(7).forces(wrong);
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap();
@@ -71,12 +64,11 @@ fn revision_beyond_feed_is_reported() {
 fn row_with_edits_is_verified() {
     for (wrong, is_field) in [("UPDATE tasks SET assignee = 'Rot'", true), ("DELETE FROM tasks", false)] {
         let mut scene = Scene::with_task();
-        scene.is_at_present(7);
-        scene.does("UPDATE tasks SET title = 'Mine'");
+        scene.is_at_present(7).does("UPDATE tasks SET title = 'Mine'");
         let record = task(5, "Paint", "low").payload.unwrap();
         let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
         assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, []);
-        gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute_batch(wrong)?)).unwrap();
+        scene.forces(wrong);
         let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
         let fields = |how: &How| matches!(how, How::Fields(fields) if fields.len() == 1 && fields[0].0 == "assignee");
         assert!(if is_field { fields(&found[0].how) } else { found[0].how == How::Missing }, "{wrong}: {found:?}");

@@ -13,62 +13,50 @@ fn undo_leaves_already_applied_fields() {
         event(id, "updated", "task", TASK, fields)
     };
     // All fields: somebody else was first.
-    let mut scene = Scene::edited("UPDATE tasks SET priority = 'high'");
-    scene.hear(vec![task(6, "Paint", "high")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
+    let mut scene = Scene::in_conflict("UPDATE tasks SET priority = 'high'", task(6, "Paint", "high"));
+    assert_eq!(scene.outcomes(), "1 merged");
     assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
 
     // One field, before and after the confirmation.
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'high', notes = 'N'");
-    scene.hear(vec![task(6, "Paint", "high")]);
-    scene.attempt(1, no_answer());
+    scene.hear(task(6, "Paint", "high")).attempt(1, no_answer());
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
     scene.undo(Some(2)).unwrap();
     scene.confirm(1, chore(7, "Paint", Some("N")));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Paint”: notes as before");
-    assert_eq!(scene.row("SELECT priority, notes FROM tasks"), json!(["high", null]));
+    scene.shows("SELECT priority, notes FROM tasks", json!(["high", null]));
 
     // Two coalesced edits, one by one.
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'urgent'");
-    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'");
-    scene.hear(vec![task(6, "Paint", "high")]);
-    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
-    scene.hear(vec![chore(7, "Paint", Some("N"))]);
+    scene.does("UPDATE tasks SET priority = 'high', notes = 'N'").hear(task(6, "Paint", "high"));
+    scene.confirm([1, 2], chore(7, "Paint", Some("N")));
     assert_eq!(scene.undo(Some(2)).unwrap().sentence, "“Paint”: notes as before");
 
     // Beside a field that a person has resolved.
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
-    scene.hear(vec![task(6, "Theirs", "high")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    let mut scene = Scene::in_conflict("UPDATE tasks SET title = 'Mine', priority = 'high'", task(6, "Theirs", "high"));
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, chore(7, "Mine", None));
     assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Mine”: title as before");
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "high"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Theirs", "high"]));
 }
 
 #[test]
 fn undo_leaves_fields_set_during_conflict() {
-    let mut scene = Scene::edited("UPDATE tasks SET priority = 'high'");
-    scene.hear(vec![task(6, "Paint", "urgent")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    scene.hear(vec![task(7, "Paint", "high")]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
+    let mut scene = Scene::in_conflict("UPDATE tasks SET priority = 'high'", task(6, "Paint", "urgent"));
+    scene.hear(task(7, "Paint", "high"));
+    assert_eq!(scene.outcomes(), "1 merged");
     assert_eq!(scene.undo(None).unwrap_err(), NOTHING_LEFT);
 }
 
 #[test]
 fn undo_after_412_restores_fields() {
     let mut scene = Scene::edited("UPDATE tasks SET priority = 'high', title = 'Mine'");
-    scene.hear(vec![task(6, "Paint", "high")]);
-    scene.attempt(1, WriteOutcome::PreconditionFailed);
+    scene.hear(task(6, "Paint", "high")).attempt(1, WriteOutcome::PreconditionFailed);
     // The values were equal before, differ now, and a person resolves the conflict.
-    scene.hear(vec![task(7, "Paint", "urgent")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.hear(task(7, "Paint", "urgent")).sends_nothing(1);
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.confirm(1, task(8, "Mine", "high"));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "urgent"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "urgent"]));
 }

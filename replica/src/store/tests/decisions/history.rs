@@ -1,7 +1,6 @@
 //! What the history says of ended edits, and for how long.
 
 use super::*;
-use crate::model::{BatchEnd, FeedBatch};
 
 const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
 
@@ -36,16 +35,15 @@ fn history_names_undoing_edits() {
 
     // A coalesced edit names its undo too, and a discarded edit is made again.
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.does("UPDATE tasks SET notes = 'N'");
+    scene.confirm(1, task(6, "One", "low")).does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
-    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
-    scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Paint", "notes": "N", "priority": "low" }))]);
+    scene.confirm(
+        [2, 3],
+        event(7, "updated", "task", TASK, json!({ "title": "Paint", "notes": "N", "priority": "low" })),
+    );
     assert_eq!(scene.rows(REASONS), json!([[1, "undone by edit 3"], [2, null], [3, "undoes edit 1"]]));
 
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.undo(Some(1)).unwrap();
     scene.undo(Some(1)).unwrap();
     scene.confirm(2, task(6, "Paint", "low"));
@@ -55,12 +53,11 @@ fn history_names_undoing_edits() {
 #[test]
 fn clock_ahead_keeps_history() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.does("UPDATE tasks SET title = 'Two'");
+    scene.confirm(1, task(6, "One", "low")).does("UPDATE tasks SET title = 'Two'");
     changed_there(&mut scene, 7, "Theirs", 7);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)], "the server's clock says that it was now");
+    assert_eq!(scene.outcomes(), "1 confirmed", "the server's clock says that it was now");
     changed_there(&mut scene, 8, "Theirs", YEAR_MILLIS);
-    assert_eq!(scene.outcomes(), [], "a year has passed there too");
+    assert_eq!(scene.outcomes(), "", "a year has passed there too");
 }
 
 #[test]
@@ -79,7 +76,7 @@ fn old_history_is_deleted_without_edits() {
         )
         .unwrap();
     let many = "SELECT count(*) FROM edit_history";
-    assert_eq!((scene.states(), scene.one(many).as_str()), (vec![], "151"));
+    assert_eq!((scene.states().as_str(), scene.one(many).as_str()), ("", "151"));
     for (id, left) in [(7, "51"), (8, "0")] {
         changed_there(&mut scene, id, "Theirs", YEAR_MILLIS);
         assert_eq!(scene.one(many), left);

@@ -5,33 +5,31 @@ use super::*;
 #[test]
 fn recreate_waits_for_delete() {
     for is_in in [true, false] {
-        let mut scene = Scene::with_task_at_present();
-        scene.does("DELETE FROM tasks");
+        let mut scene = Scene::edited_at_present("DELETE FROM tasks");
         scene.attempt(1, no_answer());
         scene.discard(1).unwrap();
         assert_eq!(scene.rows("SELECT id, method FROM edits"), json!([[1, "delete"], [2, "create"]]));
         assert_eq!(scene.plan(), [1], "it may be there after all");
         if is_in {
-            scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
+            scene.accept(1, 6);
             assert_eq!(scene.plan(), [2]);
             continue;
         }
         scene.attempt(1, WriteOutcome::PreconditionFailed);
-        scene.hear(vec![event(7, "updated", "task", TASK, json!({ "title": "Theirs", "priority": "low" }))]);
-        assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
+        scene.hear(event(7, "updated", "task", TASK, json!({ "title": "Theirs", "priority": "low" })));
+        assert_eq!(scene.freeze_as("again", 1, Ask), None);
         assert_eq!(scene.plan(), [0; 0]);
-        assert_eq!(scene.states(), [EditState::Conflict, EditState::Blocked]);
+        assert_eq!(scene.states(), "conflict blocked");
         scene.discard(1).unwrap();
         assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
         assert_eq!(scene.column("SELECT title FROM tasks"), json!(["Theirs"]));
-        assert_eq!(scene.outcomes(), [(1, EditOutcome::Discarded), (2, EditOutcome::Superseded)]);
+        assert_eq!(scene.outcomes(), "1 discarded, 2 superseded");
     }
 }
 
 #[test]
 fn undo_create_and_delete() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM edits)"), "0");
     scene.undo(Some(1)).unwrap();
@@ -41,19 +39,17 @@ fn undo_create_and_delete() {
     assert_eq!(scene.one("SELECT method FROM edits"), "delete");
     scene.confirm(3, deleted(7));
 
-    scene.hear(vec![event(8, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" }))]);
-    scene.does("DELETE FROM rooms");
-    scene.confirm(4, event(9, "deleted", "room", ROOM, Value::Null));
+    scene.hear(event(8, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })));
+    scene.does("DELETE FROM rooms").confirm(4, gone(9, "room", ROOM));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
-    assert_eq!(scene.row("SELECT name, floor FROM rooms"), json!(["Shed", "1"]));
+    scene.shows("SELECT name, floor FROM rooms", json!(["Shed", "1"]));
     assert_ne!(scene.one("SELECT id FROM rooms"), ROOM);
 }
 
 #[test]
 fn undo_of_discarded_create_works_once() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO rooms (name) VALUES ('Twice')");
+    let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Twice')");
     scene.discard(1).unwrap();
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
     assert_eq!(scene.undo(Some(1)).unwrap_err(), "this change is made again already, by edit 2; undo 2 takes it back");
@@ -64,11 +60,8 @@ fn undo_of_discarded_create_works_once() {
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(3), "it is none again");
 
     // The change that became another record is there already.
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-    scene.send(1);
-    let problem = json!({ "type": "already_exists" });
-    scene.answer(1, WriteOutcome::Conflict { reason: "The id exists.".to_owned(), problem, deleted: false });
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.attempt(1, exists());
     scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(scene.undo(Some(1)).unwrap_err().contains("made again already, by edit 2"));
     scene.undo(None).unwrap();
@@ -83,12 +76,11 @@ fn recreated_done_task_has_no_recurrence() {
     };
     // Without the next task of a task that is done.
     let recurrence = "SELECT status, recurrence FROM tasks ORDER BY status LIMIT 1";
-    let mut scene = Scene::with(vec![chore(5, "done")]);
-    scene.does("DELETE FROM tasks");
-    scene.confirm(1, deleted(6));
+    let mut scene = Scene::with(chore(5, "done"));
+    scene.does("DELETE FROM tasks").confirm(1, deleted(6));
     let sentence = scene.undo(None).unwrap().sentence;
     assert!(sentence.ends_with("without recurrence, because a task that is done has had its next one"), "{sentence}");
-    assert_eq!(scene.row(recurrence), json!(["done", null]));
+    scene.shows(recurrence, json!(["done", null]));
 
     // The task was done on the server first, or the server has never heard of it.
     for (there, then, kept) in [
@@ -96,14 +88,13 @@ fn recreated_done_task_has_no_recurrence() {
         ("open", "UPDATE tasks SET status = 'done'", json!(["done", "monthly"])),
         ("open", "UPDATE tasks SET notes = 'N'", json!(["open", "monthly"])),
     ] {
-        let mut scene = Scene::with(vec![chore(5, there)]);
-        scene.does(then);
-        scene.hear(vec![deleted(6)]);
+        let mut scene = Scene::with(chore(5, there));
+        scene.does(then).hear(deleted(6));
         scene.resolve(1, &Resolution::mine()).unwrap();
         assert_eq!(scene.row(recurrence), kept);
     }
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO tasks (title, status, recurrence) VALUES ('Filter', 'done', 'monthly')");
+    let mut scene =
+        Scene::written("INSERT INTO tasks (title, status, recurrence) VALUES ('Filter', 'done', 'monthly')");
     scene.discard(1).unwrap();
     scene.undo(Some(1)).unwrap();
     assert_eq!(scene.row(recurrence), json!(["done", "monthly"]), "it has had no next one");

@@ -7,11 +7,10 @@ use super::*;
 #[test]
 fn undo_confirmed_leaves_later_changes() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine', priority = 'high'");
-    scene.confirm(1, task(6, "Mine", "high"));
-    scene.hear(vec![task(7, "Theirs", "high")]);
+    scene.confirm(1, task(6, "Mine", "high")).hear(task(7, "Theirs", "high"));
     let decided = scene.undo(None).unwrap();
     assert!(decided.sentence.contains("left: title"), "{}", decided.sentence);
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Theirs", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Theirs", "low"]));
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already, by edit 2"));
 
     // Undo of an undo is a redo, sent or not; the first change then stands again.
@@ -20,7 +19,7 @@ fn undo_confirmed_leaves_later_changes() {
     assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
     scene.undo(Some(3)).unwrap();
     assert_eq!(scene.one("SELECT priority FROM tasks"), "low");
-    scene.hear(vec![task(9, "Theirs", "urgent")]);
+    scene.hear(task(9, "Theirs", "urgent"));
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"), "what was undone stays so");
 }
 
@@ -28,16 +27,14 @@ fn undo_confirmed_leaves_later_changes() {
 fn undo_of_done_task_names_next_task() {
     for recurs in [json!("monthly"), Value::Null] {
         let with = |id, status: &str| {
-            let fields = json!({ "title": "Filter", "status": status, "recurrence": recurs });
-            event(id, "updated", "task", TASK, fields)
+            event(id, "updated", "task", TASK, json!({ "title": "Filter", "status": status, "recurrence": recurs }))
         };
-        let mut scene = Scene::with(vec![with(5, "open")]);
-        scene.does("UPDATE tasks SET status = 'done'");
-        scene.confirm(1, with(6, "done"));
+        let mut scene = Scene::with(with(5, "open"));
+        scene.does("UPDATE tasks SET status = 'done'").confirm(1, with(6, "done"));
         let next = next_id(uuid::Uuid::try_parse(TASK).unwrap()).to_string();
         let of_next = json!({ "title": "Filter", "status": "open", "recurrence": "monthly" });
         if !recurs.is_null() {
-            scene.hear(vec![event(7, "created", "task", &next, of_next)]);
+            scene.hear(event(7, "created", "task", &next, of_next));
         }
         let sentence = scene.undo(None).unwrap().sentence;
         let left = "; its next one is left, and done again, it makes no other";
@@ -51,24 +48,21 @@ fn undo_of_done_task_names_next_task() {
 
 /// Two changes of a task, made before the first was sent, in one request.
 fn on_the_way_as_one() -> Scene {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
-    scene.does("UPDATE tasks SET title = 'Two', priority = 'high'");
-    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'One'; UPDATE tasks SET title = 'Two', priority = 'high'");
+    scene.send([1, 2]);
     scene
 }
 
 #[test]
 fn undo_of_key_refused_delete_leaves_nothing() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.does("DELETE FROM tasks");
-    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; DELETE FROM tasks");
+    scene.attempt([1, 2], WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     assert_eq!(
         scene.rows("SELECT id, method, state FROM edits"),
         json!([[1, "update", "waiting"], [2, "delete", "waiting"]])
     );
     scene.undo(None).unwrap();
-    assert_eq!(scene.row("SELECT id, title FROM tasks"), json!([TASK, "Mine"]));
+    scene.shows("SELECT id, title FROM tasks", json!([TASK, "Mine"]));
     assert_eq!(scene.send(1).body.as_deref(), Some(r#"{"title":"Mine"}"#));
 }
 
@@ -76,16 +70,16 @@ fn undo_of_key_refused_delete_leaves_nothing() {
 fn undo_part_of_sending_edit() {
     let mut scene = on_the_way_as_one();
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["One", "low"]));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "low"]));
     assert!(scene.undo(Some(1)).unwrap_err().contains("undone already"));
 
     // Undo of the first change leaves the values of the second.
     let mut scene = on_the_way_as_one();
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("“Two”: title has been changed since"), "{refused}");
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Two", "high"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Two", "high"]));
 }
 
 #[test]
@@ -94,7 +88,7 @@ fn undo_of_rejected_sum_reverts_all_parts() {
     scene.answer(1, rejected());
     assert!(scene.undo(Some(2)).unwrap_err().contains("refused as one"));
     scene.undo(Some(1)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "low"]));
 }
 
 #[test]
@@ -102,16 +96,15 @@ fn undo_part_of_key_refused_edit() {
     let turned_away = || {
         let mut scene = on_the_way_as_one();
         scene.answer(1, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
-        assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
+        assert_eq!(scene.states(), "waiting waiting");
         scene
     };
     for edits in [[Some(2), Some(1)], [None, None]] {
         let mut scene = turned_away();
         scene.undo(edits[0]).unwrap();
-        assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
+        scene.shows("SELECT title, priority FROM tasks", json!(["One", "low"]));
         scene.undo(edits[1]).unwrap();
-        assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
-        assert_eq!(scene.one("SELECT count(*) FROM edits"), "0");
+        scene.shows("SELECT title, priority, (SELECT count(*) FROM edits) FROM tasks", json!(["Paint", "low", 0]));
     }
 
     // The remaining change ends, and both are coalesced again where nothing was undone.
@@ -133,8 +126,7 @@ fn discarded_undo_keeps_change() {
     let mut scene = undone();
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.undo(Some(1)).unwrap();
-    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, rejected());
+    scene.reject([2, 3]);
     scene.discard(2).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
     assert_eq!(scene.undo(None).unwrap().sentence, "“One”: title as before");
@@ -142,8 +134,8 @@ fn discarded_undo_keeps_change() {
     // The policy took the server's values.
     let mut scene = undone();
     scene.undo(Some(1)).unwrap();
-    scene.hear(vec![task(7, "Theirs", "low")]);
-    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Theirs), None);
+    scene.hear(task(7, "Theirs", "low"));
+    assert_eq!(scene.freeze(2, Theirs), None);
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("title has been changed since"), "{refused}");
 }
@@ -153,14 +145,8 @@ fn superseded_undo_keeps_change() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     scene.undo(Some(1)).unwrap();
-    scene.does("DELETE FROM tasks");
-    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, WriteOutcome::Sent { rev: Some(7) });
-    scene.hear(vec![deleted(7)]);
-    assert_eq!(
-        scene.outcomes(),
-        [(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded), (3, EditOutcome::Confirmed)]
-    );
+    scene.does("DELETE FROM tasks").accept([2, 3], 7).hear(deleted(7));
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 superseded, 3 confirmed");
     assert_eq!(scene.one("SELECT count(undone_by) FROM _outbox"), "0");
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(!refused.contains("undone already"), "{refused}");
@@ -170,24 +156,21 @@ fn superseded_undo_keeps_change() {
 fn undo_keeps_subject_whole() {
     let [car, first, second] = [ROOM, HOME, "0190a3b0-0000-7000-8000-00000000000e"];
     let manual = |id, title: &str, kind: &str, of: &str| {
-        let fields = json!({ "title": title, "subject_type": kind, "subject_id": of });
-        event(id, "updated", "document", TASK, fields)
+        event(id, "updated", "document", TASK, json!({ "title": title, "subject_type": kind, "subject_id": of }))
     };
-    let mut scene = Scene::new();
-    scene.hear(vec![
+    let mut scene = Scene::with([
         event(2, "created", "vehicle", car, json!({ "name": "Car" })),
         event(3, "created", "inventory", first, json!({ "name": "Saw" })),
         event(4, "created", "inventory", second, json!({ "name": "Drill" })),
         manual(5, "Car", "vehicle", car),
     ]);
     let of_the_saw = format!("UPDATE documents SET title = 'Saw', subject_type = 'inventory', subject_id = '{first}'");
-    scene.does(&of_the_saw);
-    scene.confirm(1, manual(6, "Saw", "inventory", first));
+    scene.does(&of_the_saw).confirm(1, manual(6, "Saw", "inventory", first));
     scene.does(&format!("UPDATE documents SET subject_id = '{second}'"));
     scene.confirm(2, manual(7, "Saw", "inventory", second));
     let decided = scene.undo(Some(1)).unwrap();
     assert!(decided.sentence.starts_with("“Saw”: title as before; changed since, and left: "), "{}", decided.sentence);
-    assert_eq!(scene.row("SELECT title, subject_type, subject_id FROM documents"), json!(["Car", "inventory", second]));
+    scene.shows("SELECT title, subject_type, subject_id FROM documents", json!(["Car", "inventory", second]));
 }
 
 #[test]
@@ -197,75 +180,64 @@ fn undo_keeps_subject_of_two_edits_whole() {
         event(id, "updated", "document", TASK, json!({ "title": "Manual", "subject_type": kind, "subject_id": of }))
     };
     let written = || {
-        let mut scene = Scene::new();
-        scene.hear(vec![
+        let mut scene = Scene::with([
             event(2, "created", "vehicle", car, json!({ "name": "Car" })),
             event(3, "created", "inventory", saw, json!({ "name": "Saw" })),
             manual(5, "inventory", saw),
         ]);
         scene.does("UPDATE documents SET subject_type = 'vehicle'");
         scene.does(&format!("UPDATE documents SET subject_id = '{car}'"));
-        scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        scene.answer(1, WriteOutcome::Sent { rev: Some(6) });
-        scene.hear(vec![manual(6, "vehicle", car)]);
+        scene.confirm([1, 2], manual(6, "vehicle", car));
         scene
     };
     let subject = "SELECT subject_type, subject_id FROM documents";
     let mut scene = written();
     scene.undo(None).unwrap();
-    assert_eq!(scene.row(subject), json!(["inventory", saw]));
+    scene.shows(subject, json!(["inventory", saw]));
     scene.undo(None).unwrap_err();
-    assert_eq!(scene.row(subject), json!(["inventory", saw]));
+    scene.shows(subject, json!(["inventory", saw]));
     // The half that was written first cannot be undone alone.
     let mut scene = written();
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("subject_type has been changed since"), "{refused}");
-    assert_eq!(scene.row(subject), json!(["vehicle", car]));
+    scene.shows(subject, json!(["vehicle", car]));
 }
 
 #[test]
 fn undo_steps_through_coalesced_edits() {
     let mut scene = on_the_way_as_one();
     scene.undo(None).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["One", "low"]));
     scene.undo(None).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "low"]));
     assert!(scene.undo(None).unwrap_err().contains("no change to undo"));
 
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
-    scene.does("UPDATE rooms SET floor = '2'");
-    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).is_some());
+    let mut scene = Scene::written("INSERT INTO rooms (name, floor) VALUES ('Nook', '1')");
+    scene.does("UPDATE rooms SET floor = '2'").send([1, 2]);
     assert_eq!(scene.undo(None).unwrap().sentence, "“Nook”: floor as before");
     assert_eq!(scene.one("SELECT floor FROM rooms"), "1");
     assert_eq!(scene.undo(None).unwrap().sentence, "“Nook” is deleted again");
 
     // A rejected coalesced edit is as new as its last part.
-    let mut scene = Scene::new();
-    scene.hear(vec![
+    let mut scene = Scene::with([
         task(5, "Paint", "low"),
         event(6, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
     ]);
-    scene.does("UPDATE tasks SET title = 'One'");
-    scene.does("UPDATE rooms SET floor = '2'");
-    scene.does("UPDATE tasks SET priority = 'high'");
-    assert!(scene.freeze(&[vec![1, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(1, rejected());
+    scene.does("UPDATE tasks SET title = 'One'; UPDATE rooms SET floor = '2'; UPDATE tasks SET priority = 'high'");
+    scene.reject([1, 3]);
     scene.undo(None).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "low"]));
     assert_eq!(scene.undo(None).unwrap().sentence, "“Shed”: the change is taken back; it was never sent");
 }
 
 #[test]
 fn undo_of_equal_value_is_refused() {
     let car = |id: i64, make: Option<&str>| {
-        let fields = json!({ "name": "Car", "purchase_price": "7.50", "make": make });
-        event(id, "updated", "vehicle", TASK, fields)
+        event(id, "updated", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.50", "make": make }))
     };
-    let mut scene = Scene::with(vec![car(5, None)]);
-    scene.does("UPDATE vehicles SET purchase_price = '7.5'");
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged)]);
+    let mut scene = Scene::with(car(5, None));
+    scene.does("UPDATE vehicles SET purchase_price = '7.5'").sends_nothing(1);
+    assert_eq!(scene.outcomes(), "1 merged");
     scene.does("UPDATE vehicles SET make = 'Acme'");
     assert_eq!(
         scene.undo(Some(1)).unwrap_err(),
@@ -274,8 +246,7 @@ fn undo_of_equal_value_is_refused() {
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(make) FROM vehicles"), "0", "the next is not passed over");
 
-    scene.does("UPDATE vehicles SET purchase_price = '07.5', make = 'Bolt'");
-    scene.confirm(3, car(6, Some("Bolt")));
+    scene.does("UPDATE vehicles SET purchase_price = '07.5', make = 'Bolt'").confirm(3, car(6, Some("Bolt")));
     assert_eq!(scene.undo(Some(3)).unwrap().sentence, "“Car”: make as before");
 }
 
@@ -294,8 +265,7 @@ fn decision_sentences_name_record() {
 #[test]
 fn undo_steps_through_history() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
-    scene.confirm(1, task(6, "One", "low"));
-    scene.does("UPDATE tasks SET title = 'Two'");
+    scene.confirm(1, task(6, "One", "low")).does("UPDATE tasks SET title = 'Two'");
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT title FROM tasks"), "One");
     scene.undo(None).unwrap();
@@ -309,23 +279,19 @@ fn undo_leaves_out_dead_references() {
     let item = |id: i64, name: &str, room: &str| {
         event(id, "updated", "inventory", TASK, json!({ "name": name, "room_id": room, "quantity": 1 }))
     };
-    let mut scene = Scene::new();
-    scene.hear(vec![
-        event(1, "created", "room", ROOM, json!({ "name": "Shed" })),
+    let mut scene = Scene::with([
+        room(1, "Shed"),
         event(2, "created", "room", HOME, json!({ "name": "Attic" })),
         item(3, "Lamp", ROOM),
     ]);
-    scene.does(&format!("UPDATE inventory SET room_id = '{HOME}'"));
-    scene.confirm(1, item(4, "Lamp", HOME));
+    scene.does(&format!("UPDATE inventory SET room_id = '{HOME}'")).confirm(1, item(4, "Lamp", HOME));
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
-    scene.confirm(2, item(5, "Old lamp", ROOM));
-    scene.hear(vec![event(6, "deleted", "room", HOME, Value::Null)]);
+    scene.confirm(2, item(5, "Old lamp", ROOM)).hear(gone(6, "room", HOME));
     let sentence = scene.undo(Some(2)).unwrap().sentence;
     assert_eq!(sentence, "“Old lamp”: name as before; left, because what it named is gone: room_id");
-    assert_eq!(scene.row("SELECT name, room_id FROM inventory"), json!(["Lamp", ROOM]));
+    scene.shows("SELECT name, room_id FROM inventory", json!(["Lamp", ROOM]));
     scene.undo(Some(3)).unwrap();
-    scene.does("DELETE FROM rooms");
-    scene.does("UPDATE inventory SET room_id = NULL");
+    scene.does("DELETE FROM rooms; UPDATE inventory SET room_id = NULL");
     let lost: i64 = scene.one("SELECT max(id) FROM edits").parse().unwrap();
     scene.confirm(lost, event(8, "updated", "inventory", TASK, json!({ "name": "Old lamp", "quantity": 1 })));
     assert_eq!(
@@ -334,33 +300,27 @@ fn undo_leaves_out_dead_references() {
     );
 
     // Losing values are not restored to a deleted record either.
-    let mut scene =
-        Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
+    let mut scene = Scene::with([room(1, "Shed"), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET name = 'Old lamp', room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
-    scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
+    scene.hear(gone(3, "room", ROOM));
     let sentence = scene.undo(Some(1)).unwrap().sentence;
     assert_eq!(sentence, "“Lamp”: name as it was written; left, because what it named is gone: room_id");
 
-    let mut scene =
-        Scene::with(vec![event(1, "created", "room", ROOM, json!({ "name": "Shed" })), item(2, "Lamp", HOME)]);
+    let mut scene = Scene::with([room(1, "Shed"), item(2, "Lamp", HOME)]);
     scene.does(&format!("UPDATE inventory SET room_id = '{ROOM}'"));
     scene.undo(Some(1)).unwrap();
-    scene.hear(vec![event(3, "deleted", "room", ROOM, Value::Null)]);
+    scene.hear(gone(3, "room", ROOM));
     assert_eq!(scene.undo(Some(1)).unwrap_err(), "“Lamp”: what room_id named is gone, so it stays as it is");
 
     // A subject is one value in two fields.
     let manual = |id: i64, kind: &str, of: Option<&str>| {
-        let fields = json!({ "title": "Manual", "subject_type": kind, "subject_id": of });
-        event(id, "updated", "document", ROOM, fields)
+        event(id, "updated", "document", ROOM, json!({ "title": "Manual", "subject_type": kind, "subject_id": of }))
     };
-    let mut scene = Scene::with(vec![
-        event(1, "created", "vehicle", TASK, json!({ "name": "Car" })),
-        manual(2, "vehicle", Some(TASK)),
-    ]);
-    scene.does("UPDATE documents SET subject_type = 'home', subject_id = NULL");
-    scene.confirm(1, manual(3, "home", None));
-    scene.hear(vec![event(4, "deleted", "vehicle", TASK, Value::Null)]);
+    let mut scene =
+        Scene::with([event(1, "created", "vehicle", TASK, json!({ "name": "Car" })), manual(2, "vehicle", Some(TASK))]);
+    scene.does("UPDATE documents SET subject_type = 'home', subject_id = NULL").confirm(1, manual(3, "home", None));
+    scene.hear(gone(4, "vehicle", TASK));
     let refused = scene.undo(Some(1)).unwrap_err();
     assert!(refused.contains("what subject_id named is gone"), "{refused}");
 }
@@ -385,31 +345,26 @@ fn undo_sentence_says_how_far_edit_was() {
 
 #[test]
 fn undo_first_profile_update() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(*) FROM property"), "0");
     scene.undo(Some(1)).unwrap();
-    scene.confirm(2, event(3, "created", "property", HOME, json!({ "city": "Ghent" })));
+    scene.confirm(2, profile(3, "Ghent"));
     scene.undo(None).unwrap();
     assert_eq!(scene.one("SELECT count(city) FROM property"), "0");
 }
 
 #[test]
 fn discard_updates_base_of_later_part() {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET title = 'Lost'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(9) });
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.does("UPDATE tasks SET priority = 'high'");
-    assert!(scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).is_some());
-    scene.answer(2, WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Lost'");
+    scene.accept(1, 9).does("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
+    scene.attempt([2, 3], WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     // The feed passes the position without the first edit: the server was restored to before it.
-    scene.hear(vec![event(10, "created", "room", ROOM, json!({ "name": "Shed" }))]);
+    scene.hear(room(10, "Shed"));
     scene.discard(1).unwrap();
     scene.send(2);
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Paint", "high"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Paint", "high"]));
 }
 
 /// The parts of an edit in the history, in their order.
@@ -417,10 +372,8 @@ const PARTS: &str = "SELECT id, outcome, patch FROM edit_history ORDER BY id";
 
 #[test]
 fn history_of_parts_has_their_outcomes() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert_eq!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask), None);
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
+    scene.hear(task(6, "Theirs", "low")).sends_nothing([1, 2]);
     scene.resolve(1, &Resolution::theirs()).unwrap();
     scene.confirm(1, task(7, "Theirs", "high"));
     assert_eq!(
@@ -433,12 +386,10 @@ fn history_of_parts_has_their_outcomes() {
     );
 
     // The same when the policy decides.
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert!(scene.freeze(&[vec![1, 2]], ConflictPolicy::Theirs).is_some());
-    scene.answer(1, WriteOutcome::Sent { rev: Some(7) });
-    scene.hear(vec![task(7, "Theirs", "high")]);
+    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
+    scene.hear(task(6, "Theirs", "low"));
+    assert!(scene.freeze([1, 2], Theirs).is_some());
+    scene.answer(1, accepted(7)).hear(task(7, "Theirs", "high"));
     assert_eq!(
         scene.rows(PARTS),
         json!([
@@ -463,14 +414,13 @@ fn history_of_changed_parts_has_new_values() {
         ])
     );
     scene.undo(Some(2)).unwrap();
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["One", "low"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["One", "low"]));
 }
 
 #[test]
 fn change_updates_base_of_next_edit() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'A', notes = 'N'");
-    scene.reject(1);
-    scene.does("UPDATE tasks SET title = 'B'");
+    scene.reject(1).does("UPDATE tasks SET title = 'B'");
     scene.change(1, json!({ "title": "Paint" })).unwrap();
     assert_eq!(scene.one("SELECT patch FROM edits WHERE id = 1"), r#"{"notes":"N"}"#);
     assert_eq!(scene.one("SELECT base FROM edits WHERE id = 2"), r#"{"title":"Paint"}"#);
@@ -478,18 +428,16 @@ fn change_updates_base_of_next_edit() {
 
 #[test]
 fn undo_newest_skips_impossible_changes() {
-    let mut scene = Scene::new();
-    scene.hear(vec![
+    let mut scene = Scene::with([
         event(4, "created", "room", ROOM, json!({ "name": "Shed", "floor": "1" })),
         task(5, "Paint", "low"),
     ]);
     scene.does("UPDATE rooms SET floor = '2'");
     scene.confirm(1, event(6, "updated", "room", ROOM, json!({ "name": "Shed", "floor": "2" })));
-    scene.does("UPDATE tasks SET title = 'Paint all'");
-    scene.confirm(2, task(7, "Paint all", "low"));
+    scene.does("UPDATE tasks SET title = 'Paint all'").confirm(2, task(7, "Paint all", "low"));
     scene.does("UPDATE tasks SET notes = 'N'");
     scene.confirm(3, event(8, "updated", "task", TASK, json!({ "title": "Paint all", "notes": "N" })));
-    scene.hear(vec![deleted(9)]);
+    scene.hear(deleted(9));
     let decided = scene.undo(None).unwrap();
     assert_eq!(
         decided.sentence,
@@ -504,11 +452,9 @@ fn undone_edit_without_effect_can_be_redone() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.send(1);
     assert_eq!(scene.undo(Some(1)).unwrap().edit, Some(2));
-    scene.answer(1, WriteOutcome::PreconditionFailed);
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
+    scene.answer(1, WriteOutcome::PreconditionFailed).hear(task(6, "Theirs", "low")).sends_nothing(1);
     scene.resolve(1, &Resolution::theirs()).unwrap();
-    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None, "nothing is left to be undone");
+    assert_eq!(scene.freeze(2, Ask), None, "nothing is left to be undone");
     assert_eq!(
         scene.rows("SELECT id, outcome, reason FROM edit_history ORDER BY id"),
         json!([[1, "superseded", "you took the value on the server"], [2, "merged", "it changes nothing"]])

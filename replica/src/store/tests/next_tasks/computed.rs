@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn computed_columns_follow_every_statement() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     let row = "SELECT status, completed_at, recurrence_anchor FROM tasks";
     for (text, expected) in [
         (
@@ -30,14 +30,13 @@ fn computed_columns_follow_every_statement() {
     let anchors =
         "SELECT patch ->> 'recurrence_anchor' FROM edits WHERE patch ->> 'recurrence_anchor' <> '' ORDER BY id";
     assert_eq!(scene.column(anchors), json!(["2026-01-31", "2026-03-01", "2026-03-05"]));
-    scene.does("UPDATE tasks SET status = 'open'");
-    scene.does("UPDATE tasks SET status = 'done'");
+    scene.does("UPDATE tasks SET status = 'open'; UPDATE tasks SET status = 'done'");
     assert_eq!(scene.one("SELECT completed_at = updated_at OR completed_at > '2026-06-01' FROM tasks"), "1", "now");
 }
 
 #[test]
 fn clamped_due_date_keeps_anchor_of_server() {
-    let mut scene = Scene::with(vec![of_series(5, TASK, "open", "2026-02-28")]);
+    let mut scene = Scene::with(of_series(5, TASK, "open", "2026-02-28"));
     scene.does("UPDATE tasks SET title = 'x', due_on = '2026-02-28'");
     assert_eq!(scene.one("SELECT recurrence_anchor FROM tasks"), "2026-01-31");
     scene.complete(TASK);
@@ -46,37 +45,32 @@ fn clamped_due_date_keeps_anchor_of_server() {
 
 #[test]
 fn field_taken_from_server_takes_its_computed_field_along() {
-    let mut scene = Scene::with(vec![monthly(5, "open")]);
+    let mut scene = Scene::with(monthly(5, "open"));
     scene.does("UPDATE tasks SET due_on = '2026-04-01', title = 'Mine'");
-    scene.hear(vec![of_series(6, TASK, "open", "2026-05-01")]);
+    scene.hear(of_series(6, TASK, "open", "2026-05-01"));
     let groups = scene.ready_groups();
-    assert!(scene.freeze(&groups, ConflictPolicy::Theirs).is_some());
+    assert!(scene.freeze_groups(&groups, Theirs).is_some());
     assert_eq!(scene.one("SELECT patch FROM edits"), r#"{"title":"Mine"}"#);
-    assert_eq!(
-        scene.row("SELECT title, due_on, recurrence_anchor FROM tasks"),
-        json!(["Mine", "2026-05-01", "2026-01-31"])
-    );
+    scene.shows("SELECT title, due_on, recurrence_anchor FROM tasks", json!(["Mine", "2026-05-01", "2026-01-31"]));
 }
 
 #[test]
 fn refused_completion_time_is_left_to_server() {
     let mut scene = Scene::completed();
-    scene.does(&format!("UPDATE tasks SET notes = 'x' WHERE id = '{TASK}'"));
-    scene.send(1);
+    scene.does(&format!("UPDATE tasks SET notes = 'x' WHERE id = '{TASK}'")).send(1);
     let problem = json!({ "type": "validation_failed", "details": { "fields": [
         { "field": "completed_at", "code": "out_of_range", "message": "completed_at must not be in the future." },
     ] } });
     scene.answer(1, WriteOutcome::Rejected { reason: "completed_at …".to_owned(), problem });
-    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting, EditState::Waiting]);
+    assert_eq!(scene.states(), "waiting waiting waiting");
     assert_eq!(scene.ready_groups(), [[1]]);
-    let again = scene.freeze_as("key-again", &[vec![1]], ConflictPolicy::Ask).unwrap();
-    assert_eq!(body(&again), json!({ "status": "done" }));
+    assert_eq!(body(&scene.freeze_as("key-again", 1, Ask).unwrap()), json!({ "status": "done" }));
     assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]), "the next task stays");
 }
 
 #[test]
 fn changed_edit_completes_as_any() {
-    let mut scene = Scene::with(vec![monthly(5, "open")]);
+    let mut scene = Scene::with(monthly(5, "open"));
     scene.does("UPDATE tasks SET title = 'Mine'");
     let done = json!({ "status": "done" }).as_object().cloned().unwrap();
     decide::change(&mut scene.db, 1, &done, at(0)).unwrap();

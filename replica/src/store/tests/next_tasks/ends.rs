@@ -1,9 +1,6 @@
 //! How a next task that only this replica shows ends.
 
 use super::*;
-use crate::model::{BatchEnd, FeedBatch};
-use crate::store::feed;
-use crate::store::tests::with_key;
 
 #[test]
 fn server_next_replaces_ours_without_a_word() {
@@ -16,12 +13,9 @@ fn server_next_replaces_ours_without_a_word() {
     );
     let other =
         json!({ "title": "Theirs", "status": "open", "due_on": "2026-03-31", "recurrence_anchor": "2026-01-31" });
-    scene.hear(vec![event(7, "created", "task", &next(), other)]);
+    scene.hear(event(7, "created", "task", &next(), other));
     assert_eq!(scene.next_task(), json!(["Theirs", "open", "2026-03-31", "2026-01-31", 7]));
-    assert_eq!(
-        (scene.outcomes(), scene.states()),
-        (vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded)], vec![])
-    );
+    assert_eq!(scene.edits(), "1 confirmed, 2 superseded; ");
     assert_eq!(scene.one("SELECT count(*) FROM _outbox WHERE completes IS NOT NULL"), "0");
     assert_eq!(scene.one("SELECT count(*) FROM sync_log WHERE level = 'warning'"), "0");
 }
@@ -34,10 +28,10 @@ fn edits_of_next_wait_and_go_as_updates() {
     assert_eq!(scene.ready_groups(), [[1]]);
     scene.confirm_completion();
     assert_eq!(scene.ready_groups(), [[0; 0]; 0]);
-    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    scene.hear(of_series(7, &next(), "open", "2026-02-28"));
     assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", 7]));
     assert_eq!(scene.ready_groups(), [[3, 4]]);
-    let request = scene.freeze(&[vec![3, 4]], ConflictPolicy::Ask).unwrap();
+    let request = scene.send([3, 4]);
     assert_eq!((request.verb.as_str(), request.if_match), ("PATCH", Some(7)));
     assert_eq!(body(&request), json!({ "title": "Mine", "notes": "x" }));
 }
@@ -47,8 +41,7 @@ fn deleted_next_is_deleted_on_server() {
     let mut scene = Scene::completed();
     scene.does(&format!("DELETE FROM tasks WHERE id = '{}'", next()));
     assert_eq!(scene.next_task(), Value::Null);
-    scene.confirm_completion();
-    scene.hear(vec![of_series(7, &next(), "open", "2026-02-28")]);
+    scene.confirm_completion().hear(of_series(7, &next(), "open", "2026-02-28"));
     assert_eq!((scene.next_task(), scene.ready_groups()), (Value::Null, vec![vec![3]]));
     assert_eq!(scene.send(3).verb, "DELETE");
 }
@@ -57,36 +50,28 @@ fn deleted_next_is_deleted_on_server() {
 fn next_task_meets_one_of_other_completion() {
     // Somebody else completed the task too. Nothing of our edit is left, and both next tasks are one.
     let mut scene = Scene::completed();
-    scene.hear(vec![monthly(6, "done"), of_series(7, &next(), "open", "2026-02-28")]);
+    scene.hear([monthly(6, "done"), of_series(7, &next(), "open", "2026-02-28")]);
     assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", 7]));
     let groups = scene.ready_groups();
-    assert!(scene.freeze(&groups, ConflictPolicy::Ask).is_none());
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Merged), (2, EditOutcome::Superseded)]);
+    assert!(scene.freeze_groups(&groups, Ask).is_none());
+    assert_eq!(scene.outcomes(), "1 merged, 2 superseded");
 }
 
 #[test]
 fn next_that_server_does_not_make_vanishes() {
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    scene.confirm_completion();
-    scene.hear(vec![event(7, "created", "room", HOME, json!({ "name": "Hall" }))]);
+    scene.is_at_present(5).confirm_completion().hear(event(7, "created", "room", HOME, json!({ "name": "Hall" })));
     assert_eq!(scene.next_task(), Value::Null, "the feed has passed the place of the next task");
-    assert_eq!(
-        (scene.outcomes(), scene.states()),
-        (vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded)], vec![])
-    );
+    assert_eq!(scene.edits(), "1 confirmed, 2 superseded; ");
     // The same when the server says that there is nothing more.
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    scene.confirm_completion();
+    scene.is_at_present(5).confirm_completion();
     assert_eq!(scene.next_task(), json!(["Filter", "open", "2026-02-28", "2026-01-31", null]));
     scene.is_at_present(6);
     assert_eq!(scene.next_task(), Value::Null);
     // And when a stream has nothing more to send.
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    scene.confirm_completion();
-    scene.hear(Vec::new());
+    scene.is_at_present(5).confirm_completion().hear(Vec::new());
     assert_eq!(scene.next_task(), Value::Null);
 }
 
@@ -94,25 +79,22 @@ fn next_that_server_does_not_make_vanishes() {
 #[test]
 fn next_task_vanishes_with_the_event_of_its_completion_when_the_series_has_ended() {
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(7) });
+    scene.is_at_present(5).accept(1, 7);
     let mut done = monthly(7, "done");
     done.payload.as_mut().unwrap().insert("recurrence".into(), Value::Null);
-    scene.hear(vec![done]);
-    assert_eq!((scene.next_task(), scene.states()), (Value::Null, vec![]));
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Superseded)]);
+    scene.hear(done);
+    assert_eq!((scene.next_task(), scene.states().as_str()), (Value::Null, ""));
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 superseded");
 }
 
 #[test]
 fn edited_next_that_server_does_not_make_is_created() {
     let mut scene = Scene::completed();
-    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
-    scene.confirm_completion();
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next())).confirm_completion();
     scene.is_at_present(6);
     assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", null]));
     assert_eq!(scene.ready_groups(), [[2, 3]]);
-    let request = scene.freeze(&[vec![2, 3]], ConflictPolicy::Ask).unwrap();
-    let created = body(&request);
+    let created = body(&scene.send([2, 3]));
     assert_eq!((&created["id"], &created["title"]), (&json!(next()), &json!("Mine")));
     assert!(created.get("recurrence_anchor").is_none() && created.get("completed_at").is_none());
 }
@@ -120,13 +102,12 @@ fn edited_next_that_server_does_not_make_is_created() {
 #[test]
 fn next_that_server_deleted_ends() {
     let mut scene = Scene::completed();
-    scene.hear(vec![event(6, "deleted", "task", &next(), Value::Null)]);
-    assert_eq!((scene.next_task(), scene.states()), (Value::Null, vec![EditState::Waiting]));
+    scene.hear(gone(6, "task", &next()));
+    assert_eq!((scene.next_task(), scene.states().as_str()), (Value::Null, "waiting"));
     // An edit of the next task waits for a person, as that of any deleted record.
     let mut scene = Scene::completed();
-    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
-    scene.hear(vec![event(6, "deleted", "task", &next(), Value::Null)]);
-    assert_eq!(scene.row("SELECT state, reason_code FROM edits WHERE id = 3"), json!(["conflict", "deleted_there"]));
+    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next())).hear(gone(6, "task", &next()));
+    scene.shows("SELECT state, reason_code FROM edits WHERE id = 3", json!(["conflict", "deleted_there"]));
     assert_eq!(scene.next_task()[0], "Mine", "the row stays");
 }
 
@@ -135,15 +116,9 @@ fn next_is_blocked_with_its_completion() {
     let mut scene = Scene::completed();
     scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
     scene.attempt(1, WriteOutcome::Rejected { reason: "no".to_owned(), problem: json!({ "type": "forbidden" }) });
-    assert_eq!(
-        (scene.plan(), scene.states()),
-        (vec![], vec![EditState::Rejected, EditState::Blocked, EditState::Blocked])
-    );
-    decide::retry(&mut scene.db, 1).unwrap();
-    assert_eq!(
-        (scene.plan(), scene.states()),
-        (vec![1], vec![EditState::Waiting, EditState::Waiting, EditState::Waiting])
-    );
+    assert_eq!((scene.plan(), scene.states().as_str()), (vec![], "rejected blocked blocked"));
+    scene.retry(1).unwrap();
+    assert_eq!((scene.plan(), scene.states().as_str()), (vec![1], "waiting waiting waiting"));
 }
 
 #[test]
@@ -152,9 +127,9 @@ fn undone_completion_takes_next_along() {
     let said = undo::undo(&mut scene.db, Origin::Tui, None, at(0)).unwrap().sentence;
     assert_eq!(said, "“Filter”: the change is taken back, with the next task that follows it; it was never sent");
     assert_eq!(scene.column("SELECT status FROM tasks"), json!(["open"]));
-    assert_eq!(
-        scene.row("SELECT (SELECT count(*) FROM edits), (SELECT count(*) FROM _outbox WHERE completes IS NOT NULL)"),
-        json!([0, 0])
+    scene.shows(
+        "SELECT (SELECT count(*) FROM edits), (SELECT count(*) FROM _outbox WHERE completes IS NOT NULL)",
+        json!([0, 0]),
     );
     // Done again, it has a next task again: nobody else ever saw the id.
     undo::undo(&mut scene.db, Origin::Tui, Some(1), at(0)).unwrap();
@@ -165,7 +140,7 @@ fn undone_completion_takes_next_along() {
 fn edited_next_outlives_discarded_completion() {
     let mut scene = Scene::completed();
     scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
-    decide::discard(&mut scene.db, Origin::Cli, 1, at(0)).unwrap();
+    scene.discard(1).unwrap();
     assert_eq!(scene.next_task(), json!(["Mine", "open", "2026-02-28", "2026-01-31", null]));
     assert_eq!(scene.ready_groups(), [[2, 3]], "a task of its own");
 }
@@ -173,25 +148,24 @@ fn edited_next_outlives_discarded_completion() {
 #[test]
 fn forgotten_completion_still_awaits_its_next_task() {
     let mut scene = Scene::completed();
-    scene.is_at_present(5);
-    let key = scene.send(1).key;
-    scene.hear(vec![with_key(monthly(6, "done"), &key)]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    scene.is_at_present(5).send(1);
+    scene.hear(with_key(monthly(6, "done"), "key-1"));
+    assert_eq!(scene.outcomes(), "1 confirmed");
     // The connection broke between two events, and the history forgets the completion before the next task arrives.
     let month_later = at(31 * 24 * 3600 * 1000);
     let next_event = Event { created_at: month_later, ..of_series(7, &next(), "open", "2026-02-28") };
     let batch = FeedBatch { cursor: Some("c7".into()), events: vec![next_event], end: BatchEnd::More };
     let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: month_later };
     feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
-    assert_eq!(scene.outcomes(), [(2, EditOutcome::Superseded)]);
-    assert_eq!((scene.next_task()[4].as_i64(), scene.states()), (Some(7), vec![]));
+    assert_eq!(scene.outcomes(), "2 superseded");
+    assert_eq!((scene.next_task()[4].as_i64(), scene.states().as_str()), (Some(7), ""));
 }
 
 #[test]
 fn reconcile_settles_next_tasks() {
     for made in [true, false] {
         let mut scene = Scene::completed();
-        scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
+        scene.accept(1, 6);
         let begun = reconcile::begin(&mut scene.db, &ReconcileCause::Gap { resume: "c".to_owned() });
         assert!(begun.unwrap().is_some());
         let mut events = vec![monthly(6, "done")];
@@ -201,6 +175,6 @@ fn reconcile_settles_next_tasks() {
         reconcile::finish(&mut scene.db, at(0)).unwrap();
         let shown = json!(["Filter", "open", "2026-02-28", "2026-01-31", 7]);
         assert_eq!(scene.next_task(), if made { shown } else { Value::Null });
-        assert_eq!(scene.states(), []);
+        assert_eq!(scene.states(), "");
     }
 }

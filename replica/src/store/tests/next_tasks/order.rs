@@ -10,37 +10,33 @@ fn profile(id: i64, zone: &str) -> Event {
 
 /// A scene with a task of a series and a profile.
 fn scene() -> Scene {
-    Scene::with(vec![profile(4, "Europe/Berlin"), monthly(5, "open")])
+    Scene::with([profile(4, "Europe/Berlin"), monthly(5, "open")])
 }
 
 impl Scene {
-    fn sets_zone(&self) {
+    fn sets_zone(&mut self) -> &mut Self {
         self.does("UPDATE property SET time_zone = 'Pacific/Kiritimati'");
+        self
     }
 }
 
 #[test]
 fn completion_waits_for_earlier_zone() {
     let mut scene = scene();
-    scene.sets_zone();
-    scene.complete(TASK);
+    scene.sets_zone().complete(TASK);
     assert_eq!(scene.ready_groups(), [[1]]);
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
-    scene.hear(vec![profile(6, "Pacific/Kiritimati")]);
+    scene.confirm(1, profile(6, "Pacific/Kiritimati"));
     assert_eq!(scene.ready_groups(), [[2]]);
 }
 
 #[test]
 fn zone_waits_for_earlier_completion() {
     let mut scene = scene();
-    scene.does("UPDATE property SET city = 'Mainz'");
-    scene.complete(TASK);
-    scene.sets_zone();
+    scene.does("UPDATE property SET city = 'Mainz'").complete(TASK).sets_zone();
     scene.does("UPDATE property SET state = 'Hesse'");
     assert_eq!(scene.ready_groups(), [[1], [2]], "the zone does not go with the earlier change of the profile");
     for (edit, rev, event) in [(1, 6, profile(6, "Europe/Berlin")), (2, 7, monthly(7, "done"))] {
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(rev) });
-        scene.hear(vec![event]);
+        scene.accept(edit, rev).hear(event);
     }
     assert_eq!(scene.ready_groups(), [[4, 5]]);
 }
@@ -48,23 +44,19 @@ fn zone_waits_for_earlier_completion() {
 #[test]
 fn completion_is_blocked_by_refused_zone() {
     let mut scene = scene();
-    scene.sets_zone();
-    scene.attempt(1, super::super::rejected());
-    scene.complete(TASK);
+    scene.sets_zone().attempt(1, super::rejected()).complete(TASK);
     assert_eq!(scene.ready_groups(), [[0; 0]; 0]);
-    assert_eq!(scene.states(), [EditState::Rejected, EditState::Blocked, EditState::Blocked]);
+    assert_eq!(scene.states(), "rejected blocked blocked");
 }
 
 #[test]
 fn zone_holds_only_completions_of_series() {
     let mut scene = scene();
-    scene.does("UPDATE property SET city = 'Mainz'");
-    scene.complete(TASK);
+    scene.does("UPDATE property SET city = 'Mainz'").complete(TASK);
     assert_eq!(scene.ready_groups(), [[1], [2]], "another change of the profile holds nothing");
     let mut scene = self::scene();
     scene.sets_zone();
-    scene.does("UPDATE tasks SET title = 'Mine'");
-    scene.does("INSERT INTO tasks (title, status) VALUES ('Once', 'done')");
+    scene.does("UPDATE tasks SET title = 'Mine'; INSERT INTO tasks (title, status) VALUES ('Once', 'done')");
     assert_eq!(scene.ready_groups(), [[1], [2], [3]]);
     // A key that may not write the profile may still send completions.
     scene.complete(TASK);

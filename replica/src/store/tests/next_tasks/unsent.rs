@@ -4,28 +4,23 @@ use super::*;
 
 #[test]
 fn home_without_server_sends_each_completion_once() {
-    let mut scene = Scene::new();
-    scene.does(&format!(
+    let mut scene = Scene::written(&format!(
         "INSERT INTO tasks (id, title, recurrence, due_on) VALUES ('{TASK}', 'Filter', 'monthly', '2026-01-31')"
     ));
-    scene.complete(TASK);
-    scene.does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
-    scene.complete(&next());
-    scene.does(&format!("DELETE FROM tasks WHERE id = '{TASK}'"));
+    scene.complete(TASK).does(&format!("UPDATE tasks SET title = 'Mine' WHERE id = '{}'", next()));
+    scene.complete(&next()).does(&format!("DELETE FROM tasks WHERE id = '{TASK}'"));
     assert_eq!(scene.column("SELECT due_on FROM tasks ORDER BY due_on"), json!(["2026-02-28", "2026-03-31"]));
     // The create goes with the completion. The delete waits, so that the server makes the next task.
     assert_eq!(scene.ready_groups(), [[1, 2]]);
-    let request = scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
+    let request = scene.send([1, 2]);
     let created = body(&request);
     assert_eq!((&created["status"], &created["completed_at"]), (&json!("done"), &json!("2026-01-05T18:00:00.000Z")));
-    scene.answer(1, WriteOutcome::Sent { rev: Some(1) });
-    scene.hear(vec![monthly(1, "done"), of_series(2, &next(), "open", "2026-02-28")]);
+    scene.answer(1, accepted(1)).hear([monthly(1, "done"), of_series(2, &next(), "open", "2026-02-28")]);
     assert_eq!(scene.ready_groups(), [vec![4, 5], vec![7]]);
-    let request = scene.freeze(&[vec![4, 5]], ConflictPolicy::Ask).unwrap();
-    assert_eq!(body(&request)["title"], "Mine");
-    scene.answer(4, WriteOutcome::Sent { rev: Some(3) });
+    assert_eq!(body(&scene.send([4, 5]))["title"], "Mine");
+    scene.answer(4, accepted(3));
     let made = json!({ "title": "Mine", "status": "open", "due_on": "2026-03-31" });
-    scene.hear(vec![of_series(3, &next(), "done", "2026-02-28"), event(4, "created", "task", &after(&next()), made)]);
+    scene.hear([of_series(3, &next(), "done", "2026-02-28"), event(4, "created", "task", &after(&next()), made)]);
     assert_eq!(scene.ready_groups(), [[7]]);
     assert_eq!(scene.column("SELECT method FROM edits"), json!(["delete"]));
 }

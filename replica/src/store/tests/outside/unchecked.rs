@@ -1,9 +1,7 @@
 //! Another program removes the triggers that check values alone: the trigger that queues edits has seen its changes, and the
 //! rules check them when the triggers are restored.
 
-use serde_json::json;
-
-use super::Scene;
+use super::*;
 use crate::store::health;
 use crate::store::outside::Restored;
 
@@ -24,7 +22,7 @@ fn unchecked_value_in_queued_edit_waits_for_person() {
     );
     let reason = scene.one("SELECT reason FROM edits WHERE state = 'rejected'");
     assert!(reason.contains("no rule has checked: priority must be one of"), "{reason}");
-    assert_eq!(scene.row("SELECT title, priority FROM tasks"), json!(["Sand", "hihg"]));
+    scene.shows("SELECT title, priority FROM tasks", json!(["Sand", "hihg"]));
     assert_eq!(scene.ready_groups(), [[1]], "the refused value is not sent");
     assert_eq!(scene.reopened(), Restored::default());
 }
@@ -58,8 +56,7 @@ fn unchecked_null_is_not_kept_in_row() {
         let mut scene = Scene::with_task_at_present();
         scene.outsider(&format!("DROP TRIGGER _tasks_before_update; {weakened} UPDATE tasks SET title = NULL"));
         assert_eq!(scene.reopened().refused, 1, "{weakened}");
-        assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
-        assert_eq!(scene.row("SELECT patch, state FROM edits"), json!(["{}", "rejected"]));
+        scene.shows("SELECT (SELECT title FROM tasks), patch, state FROM edits", json!(["Paint", "{}", "rejected"]));
     }
 }
 
@@ -83,7 +80,7 @@ fn unchecked_id_is_replaced_by_uuid() {
          ALTER TABLE tasks ADD COLUMN my_stars INTEGER; UPDATE tasks SET priority = 'high', my_stars = 4 WHERE id = 'xx'",
     );
     assert_eq!(scene.reopened().refused, 0);
-    assert_eq!(health::examine(&scene.directory.join("replica.db")).unwrap().broken, [""; 0]);
+    assert_eq!(health::examine(&scene.db_path()).unwrap().broken, [""; 0]);
     let tasks = "SELECT title, priority, length(id), rev FROM tasks WHERE title <> 'Paint' ORDER BY title";
     assert_eq!(scene.rows(tasks), json!([["Mop", "medium", 36, null], ["Sweep", "high", 36, null]]));
     assert_eq!(scene.one("SELECT title FROM tasks WHERE my_stars = 4"), "Sweep");
@@ -97,8 +94,7 @@ fn unchecked_id_is_replaced_by_uuid() {
 /// Edits before the loss that keep every rule stay as they are.
 #[test]
 fn checked_edits_stay_as_they_are() {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET title = 'Sand', status = 'done'");
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Sand', status = 'done'");
     scene.does("INSERT INTO documents (title, subject_type) VALUES ('Deed', 'home')");
     scene.does("INSERT INTO property (address) VALUES ('1 Lane')");
     let all = "SELECT id, record_id, method, patch, base, state, reason FROM edits ORDER BY id";

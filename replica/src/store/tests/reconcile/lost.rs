@@ -1,8 +1,6 @@
 //! Edits that a restored server has lost, or only seems to have lost: offered again, confirmed, or waiting.
 
 use super::*;
-use crate::model::Origin;
-use crate::store::edits::resolve::{self, Resolution};
 
 mod accepted;
 mod conflict_rows;
@@ -12,36 +10,18 @@ mod second_reconcile;
 /// A room and a task that both histories share. In the discarded history: an update of the task, a new car, and a
 /// document of somebody else.
 fn lost_history() -> Scene {
-    let mut scene =
-        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.does("UPDATE rooms SET floor = '2'");
-    for (edit, rev) in [(1, 6), (2, 7), (3, 9)] {
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(rev) });
-    }
-    scene.hear(vec![
-        task(6, "Paint", "high"),
-        event(7, "created", "vehicle", CAR, json!({ "name": "Car" })),
-        event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
-    ]);
-    assert_eq!(scene.row("SELECT count(*), (SELECT count(*) FROM edits) FROM edit_history"), json!([2, 1]));
+    let mut scene = Scene::with([room(4, "Shed"), task(5, "Paint", "low")]);
+    scene.does(&format!("UPDATE tasks SET priority = 'high'; INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.does("UPDATE rooms SET floor = '2'").accept_each(&[(1, 6), (2, 7), (3, 9)]);
+    scene.hear([task(6, "Paint", "high"), car(7), paper(8, "Theirs")]);
+    scene.shows("SELECT count(*), (SELECT count(*) FROM edits) FROM edit_history", json!([2, 1]));
     scene
-}
-
-/// Walks the ids of the server at `as_of`: a task and a room at these revisions, and no other record.
-fn sweep_task_and_room(scene: &mut Scene, task_rev: i64, room_rev: i64, as_of: i64) {
-    scene.sweeps(Kind::Document, &[], as_of);
-    scene.sweeps(Kind::Task, &[(TASK, task_rev)], as_of);
-    scene.sweeps(Kind::Room, &[(ROOM, room_rev)], as_of);
-    scene.sweeps(Kind::Vehicle, &[], as_of);
 }
 
 /// A task whose update the server has accepted at 6. The replica is at 5.
 fn accepted_at_6() -> Scene {
-    let mut scene = Scene::with_task_at_present();
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
+    let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
+    scene.accept(1, 6);
     scene
 }
 
@@ -53,38 +33,35 @@ fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene
     if let Some(head) = present {
         scene.is_at_present(head);
     }
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.does("UPDATE tasks SET priority = 'high'");
-    for (edit, rev) in [(1, 8), (2, 9)] {
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(rev) });
-    }
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car'); UPDATE tasks SET priority = 'high'"));
+    scene.accept_each(&[(1, 8), (2, 9)]);
     scene
+}
+
+/// Ends a reconcile whose lists show a document at 8, the task at 10 and no car.
+fn sweeps_theirs(scene: &mut Scene) {
+    for (kind, ids) in [(Kind::Document, &[(HOME, 8)][..]), (Kind::Task, &[(TASK, 10)]), (Kind::Vehicle, &[])] {
+        assert_eq!(scene.sweeps(kind, ids, 10), SweepOutcome::Done);
+    }
+    scene.finishes();
 }
 
 #[test]
 fn lost_edits_of_field_are_sent_in_order() {
     let mut scene = Scene::with_task();
     for (edit, rev, title) in [(1, 6, "One"), (2, 7, "Two")] {
-        scene.does(&format!("UPDATE tasks SET title = '{title}'"));
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(rev) });
-        scene.hear(vec![task(rev, title, "low")]);
+        scene.does(&format!("UPDATE tasks SET title = '{title}'")).confirm(edit, task(rev, title, "low"));
     }
-    scene.recovers(&restored(Some(5)));
-    scene.is_listed(Kind::Task, vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))], 5);
-    scene.sweeps(Kind::Task, &[(TASK, 5)], 5);
-    scene.finishes();
-    let refused = decide::retry(&mut scene.db, 2).unwrap_err().to_string();
-    assert_eq!(refused, "“Two”: edit 1 comes before this one; retry or discard that first");
-    for edit in [1, 2] {
-        decide::retry(&mut scene.db, edit).unwrap();
-    }
-    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
+    scene.recovers(&restored(Some(5))).finds(5, [(Kind::Task, vec![listed_task(5, "Paint", "low")])]);
+    assert_eq!(scene.retry(2).unwrap_err(), "“Two”: edit 1 comes before this one; retry or discard that first");
+    scene.retry_each(&[1, 2]);
+    assert_eq!(scene.states(), "waiting waiting");
 }
 
 #[test]
 fn lost_edits_are_offered() {
     let mut scene = lost_history();
-    let reconcile = scene.recovers(&restored(Some(5)));
+    let reconcile = scene.begins(&restored(Some(5)));
     assert_eq!(reconcile.scope.since(), Some(&at(4).to_string()), "the newest of what both histories share");
     assert_eq!(scene.one("SELECT position FROM _sync"), "5");
     assert_eq!(
@@ -93,67 +70,49 @@ fn lost_edits_are_offered() {
         "whether what the feed has not confirmed is lost shows at the end"
     );
     assert_eq!(scene.one("SELECT count(*) FROM edit_history"), "0");
-    scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
-    for (kind, ids) in [(Kind::Document, vec![]), (Kind::Room, vec![(ROOM, 6)]), (Kind::Vehicle, vec![])] {
-        scene.sweeps(kind, &ids, 6);
-    }
-    let fetched = ReconcileResponse {
-        records: vec![record(TASK, 5, json!({ "title": "Paint", "priority": "low" }))],
-        ..ReconcileResponse::default()
-    };
-    let question = ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() };
-    scene.saves(question, fetched, ReconcileStep::Done);
-    scene.is_at_present(6);
-    scene.finishes();
-    assert_eq!(scene.row("SELECT priority, rev FROM tasks"), json!(["high", 5]));
-    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Barn", "2", 6]));
-    assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
-    assert_eq!(scene.one("SELECT count(*) FROM documents"), "0");
-    assert_eq!(scene.row("SELECT needs_you, position FROM sync_status"), json!([3, 6]));
+    let fetched = ReconcileResponse { records: vec![listed_task(5, "Paint", "low")], ..ReconcileResponse::default() };
+    scene.saves(ReconcileQuery::Record { kind: Kind::Task, id: TASK.into() }, fetched, ReconcileStep::Done);
+    scene.finds(6, [(Kind::Document, vec![]), (Kind::Room, vec![listed_room(6, "Barn")]), (Kind::Vehicle, vec![])]);
+    scene.shows("SELECT priority, rev FROM tasks", json!(["high", 5]));
+    scene.shows("SELECT name, floor, rev FROM rooms", json!(["Barn", "2", 6]));
+    scene.shows("SELECT name, (rev IS NULL), (SELECT count(*) FROM documents) FROM vehicles", json!(["Car", 1, 0]));
+    scene.shows("SELECT needs_you, position FROM sync_status", json!([3, 6]));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NOT NULL"), "0", "sent again it is new");
-    for edit in 1..=3 {
-        decide::retry(&mut scene.db, edit).unwrap();
-    }
+    scene.retry_each(&[1, 2, 3]);
     assert_eq!(scene.column("SELECT DISTINCT state FROM edits"), json!(["waiting"]));
 }
 
 /// Ends a reconcile whose lists show this task, this room and nothing else.
 fn ends_with(scene: &mut Scene, task: Fields, room: Fields, as_of: i64) {
-    let revs = [&task, &room].map(|it| it["rev"].as_i64().unwrap());
-    scene.is_listed(Kind::Task, vec![task], as_of);
-    scene.is_listed(Kind::Room, vec![room], as_of);
-    let here = [(Kind::Task, vec![(TASK, revs[0])]), (Kind::Room, vec![(ROOM, revs[1])])];
-    for (kind, ids) in [(Kind::Document, vec![]), (Kind::Vehicle, vec![])].into_iter().chain(here) {
-        scene.sweeps(kind, &ids, as_of);
-    }
-    scene.is_at_present(as_of);
-    scene.finishes();
+    let none = [(Kind::Document, vec![]), (Kind::Vehicle, vec![])];
+    scene.finds(as_of, none.into_iter().chain([(Kind::Task, vec![task]), (Kind::Room, vec![room])]));
+}
+
+/// The room as the server lists it, with the floor that was written here.
+fn shed_on_floor_2() -> Fields {
+    record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }))
 }
 
 #[test]
 fn second_restore_rechecks_found_edits() {
     let mut scene = lost_history();
-    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-    let reconcile = scene.recovers(&restored(None));
+    let reconcile = scene.begins(&restored(None));
     assert_eq!((reconcile.scope.since(), scene.one("SELECT position FROM _sync")), (None, "0".to_owned()));
-    ends_with(&mut scene, record(TASK, 6, json!({ "title": "Paint", "priority": "high" })), room.clone(), 9);
-    assert_eq!(scene.edit_states(), [(2, EditState::Conflict)], "the others are there");
+    ends_with(&mut scene, listed_task(6, "Paint", "high"), shed_on_floor_2(), 9);
+    assert_eq!(scene.edit_states(), "2 conflict", "the others are there");
     scene.recovers(&restored(Some(5)));
-    ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 9);
-    assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
+    ends_with(&mut scene, listed_task(5, "Paint", "low"), shed_on_floor_2(), 9);
+    assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
 }
 
 #[test]
 fn unknown_fork_ignores_overwritten_edits() {
     let mut scene = lost_history();
-    scene.hear(vec![task(9, "Paint", "low"), event(10, "deleted", "vehicle", CAR, Value::Null)]);
-    scene.is_at_present(10);
-    scene.recovers(&restored(None));
+    scene.catch_up([task(9, "Paint", "low"), gone(10, "vehicle", CAR)]).recovers(&restored(None));
     // The copy had everything but the room's floor.
-    let room = record(ROOM, 4, json!({ "name": "Shed" }));
-    ends_with(&mut scene, record(TASK, 9, json!({ "title": "Paint", "priority": "low" })), room, 10);
-    assert_eq!(scene.edit_states(), [(3, EditState::Conflict)]);
-    assert_eq!(scene.row("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks"), json!(["low", 0]));
+    ends_with(&mut scene, listed_task(9, "Paint", "low"), listed_room(4, "Shed"), 10);
+    assert_eq!(scene.edit_states(), "3 conflict");
+    scene.shows("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks", json!(["low", 0]));
     assert_eq!(scene.column("SELECT outcome FROM edit_history"), json!(["confirmed", "confirmed"]));
 }
 
@@ -163,21 +122,15 @@ fn unknown_fork_stays_unknown() {
     scene.recovers(&restored(None));
     // The server is restored again before the first reconcile has found what is lost.
     scene.recovers(&restored(Some(100)));
-    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-    ends_with(&mut scene, record(TASK, 5, json!({ "title": "Paint", "priority": "low" })), room, 102);
-    assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
+    ends_with(&mut scene, listed_task(5, "Paint", "low"), shed_on_floor_2(), 102);
+    assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
 }
 
 /// A task at 6 and a room at 4, both changed here by requests without a response; the server is then restored.
 fn unanswered_before(cause: &ReconcileCause) -> Scene {
-    let mut scene =
-        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(6, "Paint", "low")]);
-    scene.is_at_present(6);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.attempt(1, no_answer());
-    scene.does("UPDATE rooms SET floor = '2'");
-    scene.attempt(2, no_answer());
-    scene.recovers(cause);
+    let mut scene = Scene::present([room(4, "Shed"), task(6, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'").attempt(1, no_answer()).does("UPDATE rooms SET floor = '2'");
+    scene.attempt(2, no_answer()).recovers(cause);
     scene
 }
 
@@ -185,18 +138,16 @@ fn unanswered_before(cause: &ReconcileCause) -> Scene {
 fn request_with_lost_revision_is_dropped() {
     let mut scene = unanswered_before(&restored(Some(5)));
     // Position 6 is now a change by somebody else.
-    let theirs = record(TASK, 6, json!({ "title": "Paint", "priority": "urgent" }));
-    ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
+    ends_with(&mut scene, listed_task(6, "Paint", "urgent"), listed_room(4, "Shed"), 6);
     assert_eq!(scene.plan(), [1, 2]);
-    assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
+    assert_eq!(scene.freeze_as("again", 1, Ask), None);
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 1"), "conflict");
-    let room = scene.freeze_as("again", &[vec![2]], ConflictPolicy::Ask).unwrap();
+    let room = scene.freeze_as("again", 2, Ask).unwrap();
     assert_eq!((room.key.as_str(), room.if_match), ("key-2", Some(4)), "what both histories share, it may insist on");
     // When nobody changed the same field, the edit is sent in a new request.
     let mut scene = unanswered_before(&restored(Some(5)));
-    let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
-    ends_with(&mut scene, theirs, record(ROOM, 4, json!({ "name": "Shed" })), 6);
-    let request = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    ends_with(&mut scene, listed_task(6, "Theirs", "low"), listed_room(4, "Shed"), 6);
+    let request = scene.freeze_as("again", 1, Ask).unwrap();
     assert_eq!((request.key.as_str(), request.if_match), ("again", Some(6)));
 }
 
@@ -205,47 +156,33 @@ fn unknown_fork_holds_requests_with_if_match() {
     let mut scene = unanswered_before(&restored(None));
     scene.greets(6, &[]);
     assert_eq!(scene.plan(), [0; 0], "what is there now is not known yet");
-    let theirs = record(TASK, 6, json!({ "title": "Theirs", "priority": "low" }));
-    let room = record(ROOM, 4, json!({ "name": "Shed", "floor": "2" }));
-    ends_with(&mut scene, theirs, room, 6);
+    ends_with(&mut scene, listed_task(6, "Theirs", "low"), shed_on_floor_2(), 6);
     assert_eq!(scene.plan(), [1, 2]);
-    for edit in [1, 2] {
-        assert_eq!(scene.freeze_as("again", &[vec![edit]], ConflictPolicy::Mine), None);
-    }
+    assert_eq!([1, 2].map(|edit| scene.freeze_as("again", edit, Mine)), [None, None]);
     // The update of the task may have been applied before the fork and reversed since.
-    assert_eq!(scene.row("SELECT state, (reason LIKE 'it may have been%') FROM edits"), json!(["conflict", 1]));
-    assert_eq!(scene.outcomes(), [(2, EditOutcome::Merged)]);
+    scene.shows("SELECT state, (reason LIKE 'it may have been%') FROM edits", json!(["conflict", 1]));
+    assert_eq!(scene.outcomes(), "2 merged");
 }
 
 #[test]
 fn bulk_with_lost_revision_is_dropped_whole() {
     let mut scene = Scene::new();
     let other = "0190a3b0-0000-7000-8000-000000000004";
-    scene.hear(vec![event(4, "created", "task", other, json!({ "title": "Sweep" })), task(6, "Paint", "low")]);
-    scene.is_at_present(6);
+    scene.catch_up([event(4, "created", "task", other, json!({ "title": "Sweep" })), task(6, "Paint", "low")]);
     scene.does("UPDATE tasks SET priority = 'high'");
-    let call = scene.freeze_as("call", &[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-    assert!(call.bulk);
-    for edit in [1, 2] {
-        scene.answer(edit, no_answer());
-    }
-    scene.recovers(&restored(Some(5)));
-    assert_eq!(scene.one("SELECT count(*) FROM _requests"), "0");
-    assert_eq!(scene.one("SELECT count(if_match) FROM _outbox"), "0");
+    assert!(scene.freeze_groups_as("call", &[vec![1], vec![2]], Ask).unwrap().bulk);
+    scene.answer(1, no_answer()).answer(2, no_answer()).recovers(&restored(Some(5)));
+    scene.shows("SELECT count(*), (SELECT count(if_match) FROM _outbox) FROM _requests", json!([0, 0]));
     assert_eq!(scene.one("SELECT count(*) FROM edits WHERE idempotency_key IS NULL"), "2");
 }
 
 #[test]
 fn merged_edit_is_offered_when_lost() {
-    let mut scene =
-        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.hear(vec![task(6, "Paint", "high")]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None);
-    assert_eq!(scene.row("SELECT outcome, rev FROM edit_history"), json!(["merged", 6]));
-    scene.is_at_present(6);
-    scene.recovers(&restored(Some(5)));
-    assert_eq!(scene.states(), [EditState::Conflict]);
+    let mut scene = Scene::with([room(4, "Shed"), task(5, "Paint", "low")]);
+    scene.does("UPDATE tasks SET priority = 'high'").hear(task(6, "Paint", "high")).sends_nothing(1);
+    scene.shows("SELECT outcome, rev FROM edit_history", json!(["merged", 6]));
+    scene.is_at_present(6).recovers(&restored(Some(5)));
+    assert_eq!(scene.states(), "conflict");
 }
 
 /// A car that the server accepted and that never came back here, with an update that the server refused because the car
@@ -255,8 +192,7 @@ fn taken_and_gone(backfilled: bool) -> Scene {
     if backfilled {
         scene.is_at_present(5);
     }
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')")).accept(1, 6);
     scene.does("UPDATE vehicles SET color = 'red'");
     scene
 }
@@ -264,49 +200,33 @@ fn taken_and_gone(backfilled: bool) -> Scene {
 #[test]
 fn edit_overwritten_in_gap_is_offered() {
     let mut scene = taken_and_gone(true);
-    scene.recovers(&gap());
-    scene.is_at_present(90);
+    scene.recovers_at(&gap(), 90);
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 90), SweepOutcome::Done);
     scene.finishes();
     assert_eq!(scene.plan(), [0; 0]);
-    assert_eq!(scene.states(), [EditState::Conflict, EditState::Blocked]);
+    assert_eq!(scene.states(), "conflict blocked");
     // Somebody deleted the car, or the server was restored to before it; this replica cannot know.
     assert!(scene.one("SELECT reason FROM edits WHERE id = 1").contains("deleted on the server since, or lost"));
-    assert_eq!(scene.row("SELECT name, color FROM vehicles"), json!(["Car", "red"]));
+    scene.shows("SELECT name, color FROM vehicles", json!(["Car", "red"]));
 }
 
 #[test]
 fn edit_acked_before_tail_is_compared_by_lists() {
     let mut scene = accepted_in_a_recovery(&gap(), None);
     // The server was restored to 7, unnoticed, before it sent an event after the cursor to resume from.
-    scene.hear(vec![
-        event(8, "created", "document", HOME, json!({ "title": "Theirs" })),
-        with_key(task(9, "Paint", "high"), "key-2"),
-        task(10, "Paint", "urgent"),
-    ]);
-    for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])] {
-        assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
-    }
-    scene.finishes();
-    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Conflict], vec![(2, EditOutcome::Confirmed)]));
-    assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
+    scene.hear([paper(8, "Theirs"), with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "urgent")]);
+    sweeps_theirs(&mut scene);
+    assert_eq!(scene.edits(), "2 confirmed; conflict");
+    scene.shows("SELECT name, (rev IS NULL) FROM vehicles", json!(["Car", 1]));
 }
 
 #[test]
 fn edit_acked_in_gap_is_compared_by_lists() {
-    for (shown, states, outcomes) in
-        [("high", vec![], vec![(1, EditOutcome::Confirmed)]), ("low", vec![EditState::Conflict], vec![])]
-    {
-        let mut scene = Scene::with_task_at_present();
-        scene.does("UPDATE tasks SET priority = 'high'");
-        scene.attempt(1, WriteOutcome::Sent { rev: Some(8) });
-        scene.recovers(&gap());
-        scene.is_at_present(90);
-        let task = record(TASK, 70, json!({ "title": "Paint it", "priority": shown }));
-        scene.is_listed(Kind::Task, vec![task], 90);
-        assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 70)], 90), SweepOutcome::Done);
-        scene.finishes();
-        assert_eq!((scene.states(), scene.outcomes()), (states, outcomes), "{shown}");
+    for (shown, edits) in [("high", "1 confirmed; "), ("low", "; conflict")] {
+        let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
+        scene.accept(1, 8).recovers_at(&gap(), 90);
+        scene.finds(90, [(Kind::Task, vec![listed_task(70, "Paint it", shown)])]);
+        assert_eq!(scene.edits(), edits, "{shown}");
     }
 }
 
@@ -314,42 +234,38 @@ fn edit_acked_in_gap_is_compared_by_lists() {
 fn deleted_record_keeps_values_for_edits() {
     // A backfill leaves out records that came and went in between (contract 9.2).
     let mut scene = taken_and_gone(false);
-    scene.hear(vec![event(9, "deleted", "vehicle", CAR, Value::Null)]);
-    assert_eq!(scene.edit_states(), [(2, EditState::Conflict)]);
-    assert_eq!(scene.row("SELECT name, color FROM vehicles"), json!(["Car", "red"]));
+    scene.hear(gone(9, "vehicle", CAR));
+    assert_eq!(scene.edit_states(), "2 conflict");
+    scene.shows("SELECT name, color FROM vehicles", json!(["Car", "red"]));
 }
 
 #[test]
 fn edit_acked_by_new_history_is_not_lost() {
     let mut scene = lost_history();
-    scene.does("UPDATE rooms SET paint_color = 'red'");
-    scene.send(4);
+    scene.does("UPDATE rooms SET paint_color = 'red'").send(4);
     // The server was restored to 5, unnoticed.
-    scene.answer(4, WriteOutcome::Sent { rev: Some(7) });
-    scene.recovers(&restored(Some(5)));
-    scene.does("UPDATE rooms SET notes = 'later'");
+    scene.answer(4, accepted(7)).recovers(&restored(Some(5))).does("UPDATE rooms SET notes = 'later'");
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
-    let listed = json!({ "name": "Shed", "paint_color": "red" });
-    scene.is_listed(Kind::Room, vec![record(ROOM, 7, listed)], 8);
-    sweep_task_and_room(&mut scene, 5, 7, 8);
-    scene.is_at_present(8);
-    scene.finishes();
-    assert_eq!(scene.outcomes(), [(4, EditOutcome::Confirmed)]);
-    assert_eq!(
-        scene.edit_states(),
-        [(1, EditState::Conflict), (2, EditState::Conflict), (3, EditState::Conflict), (5, EditState::Waiting)]
-    );
+    scene.is_listed(Kind::Room, vec![record(ROOM, 7, json!({ "name": "Shed", "paint_color": "red" }))], 8);
+    for (kind, ids) in
+        [(Kind::Document, None), (Kind::Task, Some((TASK, 5))), (Kind::Room, Some((ROOM, 7))), (Kind::Vehicle, None)]
+    {
+        scene.sweeps(kind, ids.as_slice(), 8);
+    }
+    scene.finishes_at(8);
+    assert_eq!(scene.outcomes(), "4 confirmed");
+    assert_eq!(scene.edit_states(), "1 conflict, 2 conflict, 3 conflict, 5 waiting");
 }
 
 #[test]
 fn edit_in_tail_is_not_lost() {
-    for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7))] {
+    for (cause, present) in [(asked(), None), (gap(), Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
-        scene.hear(vec![with_key(event(8, "created", "vehicle", CAR, json!({ "name": "Car" })), "key-1")]);
-        scene.hear(vec![with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
-        assert_eq!(scene.states(), [EditState::Sent, EditState::Sent], "{cause:?}");
+        scene.hear(with_key(car(8), "key-1"));
+        scene.hear([with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
+        assert_eq!(scene.states(), "sent sent", "{cause:?}");
         scene.finishes();
-        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)], "{cause:?}");
+        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed", "{cause:?}");
     }
 }
 
@@ -357,43 +273,34 @@ fn edit_in_tail_is_not_lost() {
 fn skipped_edit_is_compared_by_lists() {
     // After a gap, the feed resumes at 90 and shows neither record.
     let mut scene = accepted_in_a_recovery(&gap(), None);
-    reconcile::begin(&mut scene.db, &ReconcileCause::Asked { accepted: false }).unwrap();
-    scene.hear(vec![event(91, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    scene.is_at_present(91);
-    assert_eq!(scene.states(), [EditState::Sent, EditState::Sent]);
-    scene.is_listed(Kind::Task, vec![record(TASK, 9, json!({ "title": "Paint", "priority": "high" }))], 91);
-    scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91);
-    scene.finishes();
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
+    reconcile::begin(&mut scene.db, &asked()).unwrap();
+    scene.catch_up(paper(91, "Deed"));
+    assert_eq!(scene.states(), "sent sent");
+    scene.is_listed(Kind::Task, vec![listed_task(9, "Paint", "high")], 91);
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 8, json!({ "name": "Car" }))], 91).finishes();
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
 }
 
 #[test]
 fn delete_of_missing_record_is_confirmed() {
     let mut scene = Scene::with_task_at_present();
-    scene.recovers(&gap());
-    scene.is_at_present(90);
-    scene.does("DELETE FROM tasks");
-    scene.send(1);
+    scene.recovers_at(&gap(), 90).does("DELETE FROM tasks").send(1);
     // Somebody deleted the record in the gap, and the edit's own event never comes.
-    scene.answer(1, WriteOutcome::Sent { rev: Some(91) });
-    scene.hear(vec![event(92, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    assert_eq!(scene.states(), [EditState::Sent]);
+    scene.answer(1, accepted(91)).hear(paper(92, "Deed"));
+    assert_eq!(scene.states(), "sent");
     assert_eq!(scene.sweeps(Kind::Task, &[], 92), SweepOutcome::Done);
     scene.finishes();
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    assert_eq!(scene.outcomes(), "1 confirmed");
 }
 
 #[test]
 fn delete_lost_in_reconcile_is_offered() {
     let mut scene = Scene::with_task_at_present();
-    scene.recovers(&ReconcileCause::Asked { accepted: false });
-    scene.does("DELETE FROM tasks");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
-    scene.hear(vec![event(7, "created", "document", HOME, json!({ "title": "Theirs" }))]);
+    scene.recovers(&asked()).does("DELETE FROM tasks").accept(1, 6);
+    scene.hear(paper(7, "Theirs"));
     assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
-    scene.finishes();
-    scene.is_at_present(7);
-    assert_eq!(scene.states(), [EditState::Conflict]);
+    scene.finishes().is_at_present(7);
+    assert_eq!(scene.states(), "conflict");
 }
 
 #[test]
@@ -404,18 +311,16 @@ fn head_below_acked_edit_means_restore() {
     scene.greets(6, &[1]);
     assert_eq!(scene.one("SELECT state FROM edits"), "sent");
     scene.greets(5, &[1]);
-    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
-    assert_eq!(scene.one("SELECT priority FROM tasks"), "high");
+    scene.shows("SELECT state, (SELECT priority FROM tasks) FROM edits", json!(["conflict", "high"]));
 }
 
 #[test]
 fn delete_of_discarded_history_is_offered() {
     let mut scene = Scene::edited("DELETE FROM tasks");
     // Somebody else deleted the record first, and both sides agree.
-    scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
-    scene.recovers(&restored(Some(5)));
-    assert_eq!(scene.row("SELECT method, state FROM edits"), json!(["delete", "conflict"]));
+    scene.hear(deleted(6));
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    scene.recovers(&restored(Some(5))).shows("SELECT method, state FROM edits", json!(["delete", "conflict"]));
 }
 
 #[test]
@@ -423,39 +328,31 @@ fn lost_edit_of_deleted_record_is_offered() {
     let mut scene = lost_history();
     scene.recovers(&restored(Some(3)));
     for (kind, ids) in
-        [(Kind::Document, vec![]), (Kind::Task, vec![(TASK, 5)]), (Kind::Room, vec![]), (Kind::Vehicle, vec![])]
+        [(Kind::Document, None), (Kind::Task, Some((TASK, 5))), (Kind::Room, None), (Kind::Vehicle, None)]
     {
-        scene.sweeps(kind, &ids, 6);
+        scene.sweeps(kind, ids.as_slice(), 6);
     }
-    scene.is_at_present(6);
-    scene.finishes();
+    scene.finishes_at(6);
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
-    assert_eq!(scene.row("SELECT name, floor FROM rooms"), json!(["Shed", "2"]));
+    scene.shows("SELECT name, floor FROM rooms", json!(["Shed", "2"]));
 }
 
 #[test]
 fn lost_update_can_recreate_lost_record() {
     for (fork, is_retried) in [(Some(5), true), (None, true), (None, false)] {
         let mut scene = Scene::new();
-        scene.is_at_present(5);
-        scene.hear(vec![event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" }))]);
-        scene.does("UPDATE vehicles SET color = 'red'");
-        scene.attempt(1, WriteOutcome::Sent { rev: Some(7) });
-        let red = json!({ "name": "Car", "make": "Volvo", "color": "red" });
-        scene.hear(vec![event(7, "updated", "vehicle", CAR, red)]);
-        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+        scene.is_at_present(5).hear(event(6, "created", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo" })));
+        scene.does("UPDATE vehicles SET color = 'red'").accept(1, 7);
+        scene.hear(event(7, "updated", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo", "color": "red" })));
+        assert_eq!(scene.outcomes(), "1 confirmed");
         scene.recovers(&restored(fork));
         assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
-        scene.is_at_present(20);
-        scene.finishes();
+        scene.finishes_at(20);
         assert_eq!(scene.row("SELECT state, method FROM edits"), json!(["conflict", "update"]), "{fork:?}");
         assert_eq!(scene.row("SELECT name, make, color FROM vehicles"), json!(["Car", "Volvo", "red"]), "{fork:?}");
         assert!(scene.one("SELECT reason FROM edits").contains("older copy"));
         // The present history has not used the id, so the record keeps it.
-        match is_retried {
-            true => drop(decide::retry(&mut scene.db, 1).unwrap()),
-            false => drop(resolve::resolve(&mut scene.db, Origin::Cli, 1, &Resolution::mine(), at(0)).unwrap()),
-        }
+        if is_retried { scene.retry(1) } else { scene.resolve(1, &Resolution::mine()) }.unwrap();
         let sent = "SELECT method, record_id, patch ->> 'name', patch ->> 'color' FROM edits WHERE state = 'waiting'";
         assert_eq!(scene.row(sent), json!(["create", CAR, "Car", "red"]), "{fork:?}");
         assert_eq!(scene.plan(), [1], "{fork:?}");
@@ -464,21 +361,14 @@ fn lost_update_can_recreate_lost_record() {
 
 #[test]
 fn created_and_deleted_here_is_not_lost() {
-    let mut scene = Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" }))]);
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
-    scene.send(1);
+    let mut scene = Scene::with(room(4, "Shed"));
+    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')")).send(1);
     scene.does("DELETE FROM tasks");
     // The first response was lost, somebody else deleted the record, and the feed left out both events.
-    scene.is_at_present(9);
-    scene.answer(1, WriteOutcome::Sent { rev: Some(5) });
-    scene.send(2);
-    scene.hear(vec![event(10, "updated", "room", ROOM, json!({ "name": "Barn" }))]);
-    assert_eq!((scene.states(), scene.outcomes()), (vec![EditState::Sending], vec![(1, EditOutcome::Confirmed)]));
-    scene.answer(2, WriteOutcome::Sent { rev: Some(11) });
-    scene.hear(vec![event(11, "updated", "room", ROOM, json!({ "name": "Hut" }))]);
-    assert_eq!(
-        (scene.states(), scene.outcomes()),
-        (vec![], vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)])
-    );
+    scene.is_at_present(9).answer(1, accepted(5)).send(2);
+    scene.hear(event(10, "updated", "room", ROOM, json!({ "name": "Barn" })));
+    assert_eq!(scene.edits(), "1 confirmed; sending");
+    scene.answer(2, accepted(11)).hear(event(11, "updated", "room", ROOM, json!({ "name": "Hut" })));
+    assert_eq!(scene.edits(), "1 confirmed, 2 confirmed; ");
     assert_eq!(scene.one("SELECT count(*) FROM tasks"), "0");
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::store::outside;
-use crate::store::tests::{event, rows_of, with_key};
 
 /// The sentence about a damaged list of tables.
 const UNLISTED: &str = "A part of the list of tables cannot be read; tables, indexes, views and triggers of your own \
@@ -10,17 +9,13 @@ const UNLISTED: &str = "A part of the list of tables cannot be read; tables, ind
 
 #[test]
 fn edit_ids_continue_without_edits() {
-    let mut scene = Scene::new();
-    let db = scene.directory.join("replica.db");
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall')");
     let id = scene.one("SELECT id FROM rooms");
-    let key = scene.send(1).key;
-    let made = event(5, "created", "room", &id, json!({ "name": "Hall" }));
-    scene.hear(vec![with_key(made, &key)]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
-    let wreck = Wreck { scene, db }.checkpointed();
-    wreck.break_page_of("rooms");
-    wreck.rebuilt();
+    scene.send(1);
+    scene.hear(with_key(event(5, "created", "room", &id, json!({ "name": "Hall" })), "key-1"));
+    assert_eq!(scene.outcomes(), "1 confirmed");
+    let wreck = Wreck::of(scene);
+    wreck.rebuilt_without("rooms");
     let db = open::read_write(&wreck.db).unwrap();
     db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
     assert_eq!(db.query_row("SELECT max(id) FROM edits", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
@@ -29,56 +24,44 @@ fn edit_ids_continue_without_edits() {
 #[test]
 fn ids_of_coalesced_edits_are_not_reused() {
     for broken in ["rooms", "sqlite_sequence"] {
-        let mut scene = Scene::new();
-        let db = scene.directory.join("replica.db");
-        scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-        scene.does("UPDATE rooms SET floor = '1'");
+        let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '1'");
         scene.does("UPDATE rooms SET floor = '2'");
         let id = scene.one("SELECT id FROM rooms");
-        let key = scene.freeze(&[vec![1, 2, 3]], ConflictPolicy::Ask).unwrap().key;
-        let wreck = Wreck { scene, db }.checkpointed();
-        wreck.break_page_of(broken);
-        wreck.rebuilt();
+        scene.send([1, 2, 3]);
+        let wreck = Wreck::of(scene);
+        wreck.rebuilt_without(broken);
         let mut scene = wreck.scene;
         scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
         assert_eq!(scene.one("SELECT max(id) FROM edits"), "4", "{broken}");
         let attic = scene.one("SELECT id FROM rooms WHERE name = 'Attic'");
         let made = event(5, "created", "room", &id, json!({ "name": "Hall", "floor": "2" }));
-        scene.hear(vec![with_key(made, &key)]);
-        scene.is_at_present(5);
-        let key = scene.send(4).key;
-        scene.hear(vec![with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), &key)]);
-        assert_eq!(scene.outcomes(), confirmed(1..=4), "{broken}");
+        scene.hear(with_key(made, "key-1")).is_at_present(5).send(4);
+        scene.hear(with_key(event(6, "created", "room", &attic, json!({ "name": "Attic" })), "key-4"));
+        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed, 4 confirmed", "{broken}");
     }
 }
 
 #[test]
 fn ids_of_lost_edits_are_not_reused() {
     let mut wreck = Wreck::new();
-    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("UPDATE edits SET method = 'x' WHERE id = 2", [])?)).unwrap();
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("sqlite_sequence");
-    let report = wreck.rebuilt();
+    wreck.forces("UPDATE edits SET method = 'x' WHERE id = 2");
+    let report = wreck.rebuilt_without("sqlite_sequence");
     assert!(report.lost.iter().any(|sentence| sentence.starts_with("Edit 2 ")), "{:?}", report.lost);
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
-    assert_eq!(wreck.scene.one("SELECT max(id) FROM edits"), "3");
+    wreck.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.one("SELECT max(id) FROM edits"), "3");
 }
 
 #[test]
 fn rows_of_lost_edits_are_deleted() {
-    let mut scene = Scene::new();
-    let db = scene.directory.join("replica.db");
-    scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    scene.does("UPDATE rooms SET floor = '1'");
-    scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-    let wreck = Wreck { scene, db }.checkpointed();
-    wreck.break_page_of("edits");
-    wreck.rebuilt();
+    let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall'); UPDATE rooms SET floor = '1'");
+    scene.send([1, 2]);
+    let mut wreck = Wreck::of(scene);
+    wreck.rebuilt_without("edits");
     let left = "SELECT count(*) FROM _outbox WHERE part_of IS NOT NULL OR if_match IS NOT NULL";
-    assert_eq!(wreck.scene.one(left), "0");
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.one(left), "0");
+    wreck.does("INSERT INTO rooms (name) VALUES ('Attic')");
     assert_eq!(
-        wreck.scene.rows("SELECT id, method, state FROM edits"),
+        wreck.rows("SELECT id, method, state FROM edits"),
         json!([[3, "create", "rejected"], [4, "create", "waiting"]]),
         "the inferred edit has a new id"
     );
@@ -87,44 +70,37 @@ fn rows_of_lost_edits_are_deleted() {
 #[test]
 fn request_without_precondition_is_remade() {
     let floor_is = |id, floor| event(id, "updated", "room", ROOM, json!({ "name": "Galley", "floor": floor }));
-    for (floor, guard, first) in [("1", Some(8), EditState::Sending), ("9", None, EditState::Conflict)] {
+    for (floor, guard, states) in [("1", Some(8), "sending waiting"), ("9", None, "conflict waiting")] {
         let mut wreck = Wreck::new();
-        assert_eq!(wreck.scene.send(1).if_match, Some(5));
-        let wreck = wreck.checkpointed();
-        wreck.break_page_of("_outbox");
-        wreck.rebuilt();
+        assert_eq!(wreck.send(1).if_match, Some(5));
+        wreck.rebuilt_without("_outbox");
         let mut scene = wreck.scene;
-        scene.hear(vec![floor_is(8, floor)]);
-        scene.is_at_present(8);
-        let request = scene.freeze_as("anew", &[vec![1]], ConflictPolicy::Ask);
+        scene.catch_up(floor_is(8, floor));
+        let request = scene.freeze_as("anew", 1, Ask);
         assert_eq!(request.and_then(|request| request.if_match), guard, "{floor}");
-        assert_eq!(scene.states(), [first, EditState::Waiting], "{floor}");
+        assert_eq!(scene.states(), states, "{floor}");
     }
 }
 
 #[test]
 fn bulk_request_keeps_bytes_for_other_edits() {
     let mut wreck = Wreck::new();
-    wreck.scene.does("INSERT INTO rooms (name) VALUES ('Hall')");
-    let before = wreck.scene.freeze_as("bulk", &[vec![1], vec![3]], ConflictPolicy::Ask).unwrap();
-    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute("DELETE FROM _outbox WHERE edit_id = 1", [])?)).unwrap();
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("sync_log");
-    wreck.rebuilt();
+    wreck.does("INSERT INTO rooms (name) VALUES ('Hall')");
+    let before = wreck.freeze_groups_as("bulk", &[vec![1], vec![3]], Ask).unwrap();
+    wreck.forces("DELETE FROM _outbox WHERE edit_id = 1");
+    wreck.rebuilt_without("sync_log");
     let mut scene = wreck.scene;
-    scene.hear(vec![event(8, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "9" }))]);
-    scene.is_at_present(8);
-    let again = scene.freeze(&[vec![3]], ConflictPolicy::Ask).unwrap();
+    scene.catch_up(event(8, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "9" })));
+    let again = scene.send(3);
     assert_eq!((again.key, again.body), (before.key, before.body));
     assert_eq!(again.edits.into_iter().map(|(edit, _)| edit).collect::<Vec<_>>(), [3]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "another person has changed the same field");
+    assert_eq!(scene.freeze(1, Ask), None, "another person has changed the same field");
 }
 
 #[test]
 fn edits_of_unknown_home_are_parked() {
-    let wreck = Wreck::new().checkpointed();
-    wreck.break_page_of("_sync");
-    let report = wreck.rebuilt();
+    let wreck = Wreck::new();
+    let report = wreck.rebuilt_without("_sync");
     assert_eq!((report.edits, report.parked), (2, 2));
 }
 
@@ -150,20 +126,16 @@ fn each_table_is_local_or_from_server() {
 
 #[test]
 fn user_objects_are_carried_over() {
-    let wreck = Wreck::new();
-    wreck.scene.does("CREATE TABLE \"my notes\" (id INTEGER PRIMARY KEY, \"of task\" TEXT, text TEXT)");
-    wreck.scene.does("INSERT INTO \"my notes\" (\"of task\", text) VALUES ('a', 'one'), ('b', 'two')");
-    wreck.scene.does("CREATE INDEX my_index ON \"my notes\" (text)");
-    wreck.scene.does("CREATE VIEW my_view AS SELECT text FROM \"my notes\"");
-    wreck.scene.does("CREATE VIRTUAL TABLE my_words USING fts5 (text)");
-    wreck.scene.does(
+    let mut wreck = Wreck::new();
+    wreck.does("CREATE TABLE \"my notes\" (id INTEGER PRIMARY KEY, \"of task\" TEXT, text TEXT)");
+    wreck.does("INSERT INTO \"my notes\" (\"of task\", text) VALUES ('a', 'one'), ('b', 'two')");
+    wreck.does("CREATE INDEX my_index ON \"my notes\" (text); CREATE VIEW my_view AS SELECT text FROM \"my notes\"");
+    wreck.does("CREATE VIRTUAL TABLE my_words USING fts5 (text)");
+    wreck.does(
         "CREATE TRIGGER my_trigger AFTER INSERT ON rooms WHEN (SELECT open FROM _gate) = 0
          BEGIN INSERT INTO \"my notes\" (text) VALUES (NEW.name); END",
     );
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("rooms");
-    let report = wreck.rebuilt();
-    assert_eq!(report.lost, ["The virtual table my_words is not carried over; make it again."]);
+    assert_eq!(wreck.rebuilt_without("rooms").lost, ["The virtual table my_words is not carried over; make it again."]);
     let db = open::read_write(&wreck.db).unwrap();
     db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
     assert_eq!(rows_of(&db, "SELECT text FROM my_view ORDER BY text"), json!([["Attic"], ["one"], ["two"]]));
@@ -175,12 +147,10 @@ fn user_objects_are_carried_over() {
 #[test]
 fn user_objects_survive_damaged_table_list() {
     let own = || {
-        let wreck = Wreck::new();
-        wreck.scene.does("CREATE TABLE mine (a TEXT)");
-        wreck.scene.does("INSERT INTO mine VALUES ('one'), ('two')");
-        wreck.scene.does("CREATE VIEW best AS SELECT a FROM mine");
-        wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
-        wreck.checkpointed()
+        let mut wreck = Wreck::new();
+        wreck.does("CREATE TABLE mine (a TEXT); INSERT INTO mine VALUES ('one'), ('two')");
+        wreck.does("CREATE VIEW best AS SELECT a FROM mine; ALTER TABLE rooms ADD COLUMN stars INTEGER");
+        wreck
     };
     // A damaged text of the replica's own.
     let wreck = own();
@@ -207,17 +177,14 @@ fn user_objects_survive_damaged_table_list() {
 
 #[test]
 fn user_columns_continue_without_values() {
-    let wreck = Wreck::new();
-    wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER NOT NULL DEFAULT 1");
-    wreck.scene.does("ALTER TABLE rooms ADD COLUMN \"my, own\" TEXT COLLATE NOCASE");
-    wreck.scene.does("ALTER TABLE tasks ADD COLUMN unused TEXT");
-    wreck.scene.does("ALTER TABLE tasks ADD COLUMN twice TEXT AS (title || title)");
-    wreck.scene.does("UPDATE rooms SET stars = 5");
-    wreck.scene.does("CREATE INDEX by_stars ON rooms (stars)");
-    wreck.scene.does("CREATE VIEW best AS SELECT name, \"my, own\" FROM rooms WHERE stars = 1");
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("sync_log");
-    let report = wreck.rebuilt();
+    let mut wreck = Wreck::new();
+    wreck.does("ALTER TABLE rooms ADD COLUMN stars INTEGER NOT NULL DEFAULT 1");
+    wreck.does("ALTER TABLE rooms ADD COLUMN \"my, own\" TEXT COLLATE NOCASE");
+    wreck.does("ALTER TABLE tasks ADD COLUMN unused TEXT");
+    wreck.does("ALTER TABLE tasks ADD COLUMN twice TEXT AS (title || title); UPDATE rooms SET stars = 5");
+    wreck.does("CREATE INDEX by_stars ON rooms (stars)");
+    wreck.does("CREATE VIEW best AS SELECT name, \"my, own\" FROM rooms WHERE stars = 1");
+    let report = wreck.rebuilt_without("sync_log");
     let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
     assert_eq!(report.lost, [lost]);
     let mut db = open::read_write(&wreck.db).unwrap();
@@ -232,28 +199,21 @@ fn user_columns_continue_without_values() {
 
 #[test]
 fn user_columns_of_damaged_table_continue() {
-    let wreck = Wreck::new();
-    wreck.scene.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("rooms");
-    let report = wreck.rebuilt();
+    let mut wreck = Wreck::new();
+    wreck.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
+    let report = wreck.rebuilt_without("rooms");
     let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
     assert_eq!(report.lost, [lost]);
-    let db = open::read_write(&wreck.db).unwrap();
-    db.execute("INSERT INTO rooms (name, stars) VALUES ('Hall', 5)", []).unwrap();
+    open::read_write(&wreck.db).unwrap().execute("INSERT INTO rooms (name, stars) VALUES ('Hall', 5)", []).unwrap();
 }
 
 #[test]
 fn broken_user_view_is_named() {
-    let wreck = Wreck::new();
-    wreck.scene.does("CREATE TABLE mine (a TEXT)");
-    wreck.scene.does("CREATE VIEW rests_on_it AS SELECT a FROM broken");
-    wreck.scene.does("CREATE VIEW broken AS SELECT a FROM mine");
-    wreck.scene.does("CREATE VIEW whole AS SELECT name FROM rooms");
-    wreck.scene.does("DROP TABLE mine");
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("sync_log");
-    let lost = wreck.rebuilt().lost;
+    let mut wreck = Wreck::new();
+    wreck.does("CREATE TABLE mine (a TEXT); CREATE VIEW rests_on_it AS SELECT a FROM broken");
+    wreck.does("CREATE VIEW broken AS SELECT a FROM mine; CREATE VIEW whole AS SELECT name FROM rooms");
+    wreck.does("DROP TABLE mine");
+    let lost = wreck.rebuilt_without("sync_log").lost;
     assert_eq!(lost.len(), 2, "{lost:?}");
     for (sentence, view) in lost.iter().zip(["rests_on_it", "broken"]) {
         assert_eq!(*sentence, format!("The view {view} does not work: no such table: main.mine."));
@@ -262,10 +222,8 @@ fn broken_user_view_is_named() {
 
 #[test]
 fn unreadable_user_table_stops_nothing() {
-    let wreck = Wreck::new();
-    wreck.scene.does("CREATE TABLE mine (x)");
-    wreck.scene.does("INSERT INTO mine VALUES (1)");
-    let wreck = wreck.checkpointed();
+    let mut wreck = Wreck::new();
+    wreck.does("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)");
     wreck.break_page_with("CREATE VIEW sync_status");
     let report = wreck.rebuilt();
     assert_eq!(report.edits, 2);
@@ -276,12 +234,10 @@ fn unreadable_user_table_stops_nothing() {
 #[test]
 fn rebuild_keeps_next_tasks_unsent() {
     let mut wreck = Wreck::new();
-    wreck.scene.does("UPDATE tasks SET recurrence = 'daily', status = 'done'");
+    wreck.does("UPDATE tasks SET recurrence = 'daily', status = 'done'");
     crate::store::edits::next_tasks::make::make_due(&mut wreck.scene.db).unwrap();
-    let wreck = wreck.checkpointed();
-    wreck.break_page_of("rooms");
-    assert_eq!(wreck.rebuilt().edits, 4);
+    assert_eq!(wreck.rebuilt_without("rooms").edits, 4);
     let next = "SELECT e.method, e.state, t.status FROM _outbox n JOIN edits e ON e.id = n.next_edit
                 JOIN tasks t ON t.id = e.record_id";
-    assert_eq!(wreck.scene.row(next), json!(["create", "waiting", "open"]));
+    wreck.shows(next, json!(["create", "waiting", "open"]));
 }

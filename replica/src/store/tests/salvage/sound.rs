@@ -1,9 +1,7 @@
 //! `rebuild` of a sound database: everything is read again, and rows stay until then.
 
 use super::*;
-use crate::model::ReconcileScope;
 use crate::store::tests::reconcile::record;
-use crate::store::tests::{TASK, event, with_key};
 
 const ALL_RECORDS: ReconcileScope = ReconcileScope::Everything { since: None };
 
@@ -13,20 +11,19 @@ fn sound_database_keeps_rows() {
     let report = wreck.rebuilt();
     assert_eq!((report.kept_as, report.edits), (None, 2));
     let mut scene = wreck.scene;
-    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Kitchen", "2", null]));
-    scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" }))]);
-    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Galley", "2", 5]));
+    scene.shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", null]));
+    scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Galley", "floor": "1" })));
+    scene.shows("SELECT name, floor, rev FROM rooms", json!(["Galley", "2", 5]));
 }
 
 #[test]
 fn edit_waits_until_record_is_reread() {
     let mut wreck = Wreck::new();
     wreck.rebuilt();
-    assert_eq!(wreck.scene.plan(), [2], "a create has no precondition");
-    wreck.scene.hear(vec![event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
-    wreck.scene.is_at_present(5);
-    assert_eq!(wreck.scene.plan(), [1, 2]);
-    assert_eq!(wreck.scene.send(1).if_match, Some(5));
+    assert_eq!(wreck.plan(), [2], "a create has no precondition");
+    wreck.hear(event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))).is_at_present(5);
+    assert_eq!(wreck.plan(), [1, 2]);
+    assert_eq!(wreck.send(1).if_match, Some(5));
 }
 
 #[test]
@@ -35,23 +32,21 @@ fn rebuild_shows_restored_server_records() {
         let mut wreck = Wreck::new();
         let shed = "0190a3b0-0000-7000-8000-000000000009";
         let room = |id, event_type: &str, payload| event(id, event_type, "room", shed, payload);
-        wreck.scene.hear(vec![
+        wreck.hear([
             room(6, "created", json!({ "name": "Shed" })),
             event(8, "updated", "room", ROOM, json!({ "name": "Scullery", "floor": "1" })),
             room(9, "deleted", json!(null)),
         ]);
         if damaged {
-            wreck = wreck.checkpointed();
             wreck.overwrite(0, &[0xff; 100]);
         }
         assert_eq!(wreck.rebuilt().kept_as.is_some(), damaged);
         // The server was restored to an older copy.
         let mut scene = wreck.scene;
-        scene.hear(vec![
+        scene.catch_up([
             event(5, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })),
             room(6, "created", json!({ "name": "Shed" })),
         ]);
-        scene.is_at_present(6);
         let rooms = "SELECT name, floor FROM rooms ORDER BY name";
         assert_eq!(scene.rows(rooms), json!([["Kitchen", "2"], ["Shed", null]]), "damaged: {damaged}");
     }
@@ -61,10 +56,9 @@ fn rebuild_shows_restored_server_records() {
 fn rebuild_keeps_pending_restore() {
     let mut wreck = Wreck::new();
     let scene = &mut wreck.scene;
-    let key = scene.send(2).key;
-    let made = event(6, "created", "task", TASK, json!({ "title": "Sweep" }));
-    scene.hear(vec![with_key(made, &key)]);
-    assert_eq!(scene.outcomes(), [(2, EditOutcome::Confirmed)]);
+    scene.send(2);
+    scene.hear(with_key(event(6, "created", "task", TASK, json!({ "title": "Sweep" })), "key-2"));
+    assert_eq!(scene.outcomes(), "2 confirmed");
     scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
     reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
     assert_eq!(wreck.rebuilt().kept_as, None);
@@ -76,8 +70,7 @@ fn rebuild_keeps_pending_restore() {
     for kind in [Kind::Task, Kind::Room] {
         assert_eq!(scene.sweeps(kind, &[], 3), SweepOutcome::Done);
     }
-    scene.finishes();
-    assert_eq!(scene.row("SELECT method, state FROM edits WHERE id = 2"), json!(["create", "conflict"]));
+    scene.finishes().shows("SELECT method, state FROM edits WHERE id = 2", json!(["create", "conflict"]));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
 
@@ -93,31 +86,25 @@ fn rebuild_of_damaged_database_detects_restored_server() {
         let keys = [1, 2].map(|edit| scene.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
         let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
         let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
-        scene.hear(vec![with_key(floor, &keys[0]), with_key(made, &keys[1])]);
-        scene.is_at_present(7);
-        assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
+        scene.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]).is_at_present(7);
+        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
         scene.does("DROP TABLE _listed");
         assert!(wreck.rebuilt().kept_as.is_some());
         let scene = &mut wreck.scene;
         // An event from before the copy, and a new event of the restored server.
-        scene.hear(vec![event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" }))]);
-        scene.hear(vec![event(head, "created", "room", HOME, json!({ "name": "Attic" }))]);
-        scene.is_at_present(head);
+        scene.hear(event(room, "created", "room", ROOM, json!({ "name": "Kitchen", "floor": "1" })));
+        scene.hear(event(head, "created", "room", HOME, json!({ "name": "Attic" }))).is_at_present(head);
         let begun = reconcile::load(&scene.db).unwrap().expect("a reconcile");
         assert_eq!((begun.step, begun.scope), (ReconcileStep::Property, ALL_RECORDS), "{head}");
         let begun = "SELECT cause, _sync.cursor FROM _reconcile JOIN _sync";
-        assert_eq!(scene.row(begun), json!(["restored", format!("c{head}")]));
+        scene.shows(begun, json!(["restored", format!("c{head}")]));
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
             assert_eq!(scene.sweeps(kind, ids, head), SweepOutcome::Done);
         }
-        scene.finishes();
-        assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([head, head]));
+        scene.finishes().shows("SELECT position, head FROM _sync", json!([head, head]));
         let offered = "SELECT id, method, state FROM edits ORDER BY id";
         assert_eq!(scene.rows(offered), json!([[1, "update", "conflict"], [2, "create", "conflict"]]), "{head}");
-        assert_eq!(
-            scene.row("SELECT floor, title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'"),
-            json!(["2", "Sweep"])
-        );
+        scene.shows("SELECT floor, title FROM rooms JOIN tasks WHERE rooms.name = 'Kitchen'", json!(["2", "Sweep"]));
     }
 }
 
@@ -128,32 +115,27 @@ fn rebuild_asks_before_many_deletes() {
         let id = uuid::Uuid::from_u128(number).to_string();
         event(i64::try_from(number).unwrap(), "created", "task", &id, json!({ "title": format!("Task {number}") }))
     };
-    wreck.scene.hear((100..160).map(task).collect());
-    wreck.scene.is_at_present(159);
+    wreck.hear((100..160).map(task).collect::<Vec<_>>()).is_at_present(159);
     wreck.rebuilt();
-    let there = uuid::Uuid::from_u128(159).to_string();
-    let swept = wreck.scene.sweeps(Kind::Task, &[(there.as_str(), 159)], 200);
+    let swept = wreck.sweeps(Kind::Task, &[(uuid::Uuid::from_u128(159).to_string().as_str(), 159)], 200);
     assert_eq!(swept, SweepOutcome::TooMany { gone: 59, of: 60 });
-    assert_eq!(wreck.scene.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
+    assert_eq!(wreck.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
 }
 
 #[test]
 fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     let mut wreck = Wreck::new();
-    wreck.scene.is_at_present(5);
+    wreck.is_at_present(5);
     // A program that knows how to switch the guards off has changed the row and its base image.
-    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute_batch("UPDATE _base SET fields = '{\"name\":\"Attic\"}'")?))
-        .unwrap();
+    wreck.forces("UPDATE _base SET fields = '{\"name\":\"Attic\"}'");
     wreck.rebuilt();
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
     assert_eq!((begun.scope, begun.tail_position), (ALL_RECORDS, Some(5)));
-    assert_eq!(scene.row("SELECT cursor, position, phase FROM _sync"), json!(["c5", 5, "reconciling"]));
-    let kitchen = record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }));
-    scene.is_listed(Kind::Room, vec![kitchen], 5);
+    scene.shows("SELECT cursor, position, phase FROM _sync", json!(["c5", 5, "reconciling"]));
+    scene.is_listed(Kind::Room, vec![record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }))], 5);
     assert_eq!(scene.sweeps(Kind::Room, &[(ROOM, 5)], 5), SweepOutcome::Done);
-    scene.finishes();
-    assert_eq!(scene.row("SELECT name, floor, rev FROM rooms"), json!(["Kitchen", "2", 5]));
+    scene.finishes().shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
     assert_eq!(scene.plan(), [1, 2]);
 }
 
@@ -161,16 +143,14 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
 #[test]
 fn rebuild_keeps_the_reason_of_an_edit_whose_record_was_lost() {
     let mut wreck = Wreck::new();
-    wreck.scene.is_at_present(5);
-    wreck.scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
-    assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
-    wreck.scene.finishes();
+    wreck.is_at_present(5).recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
+    assert_eq!(wreck.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
+    wreck.finishes();
     let reason = "SELECT state, reason_code FROM edits WHERE id = 1";
-    assert_eq!(wreck.scene.row(reason), json!(["conflict", "lost_by_server"]));
+    wreck.shows(reason, json!(["conflict", "lost_by_server"]));
     wreck.rebuilt();
-    assert_eq!(wreck.scene.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
-    wreck.scene.finishes();
-    assert_eq!(wreck.scene.row(reason), json!(["conflict", "lost_by_server"]));
+    assert_eq!(wreck.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
+    wreck.finishes().shows(reason, json!(["conflict", "lost_by_server"]));
 }
 
 #[test]
@@ -178,9 +158,8 @@ fn rebuild_before_end_of_backfill_compares_at_its_end() {
     let mut wreck = Wreck::new();
     wreck.rebuilt();
     let scene = &mut wreck.scene;
-    assert_eq!(scene.row("SELECT cursor, EXISTS (SELECT 1 FROM _reconcile) FROM _sync"), json!(["c5", 0]));
-    scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
-    scene.is_at_present(6);
+    scene.shows("SELECT cursor, EXISTS (SELECT 1 FROM _reconcile) FROM _sync", json!(["c5", 0]));
+    scene.catch_up(event(6, "created", "room", HOME, json!({ "name": "Attic" })));
     let begun = reconcile::load(&scene.db).unwrap().expect("the feed has not shown the kitchen again");
     assert!(matches!(begun.scope, ReconcileScope::Everything { .. }));
     assert_eq!(begun.tail_position, Some(6));
@@ -189,19 +168,17 @@ fn rebuild_before_end_of_backfill_compares_at_its_end() {
 #[test]
 fn rebuild_drops_cursor_that_the_server_does_not_know() {
     let mut wreck = Wreck::new();
-    wreck.scene.is_at_present(5);
-    let unknown = "UPDATE _sync SET phase = 'blocked', blocked_by = 'unknown_cursor'";
-    gate::sync_tx(&mut wreck.scene.db, |tx| Ok(tx.execute(unknown, [])?)).unwrap();
+    wreck.is_at_present(5).forces("UPDATE _sync SET phase = 'blocked', blocked_by = 'unknown_cursor'");
     wreck.rebuilt();
     let stands = "SELECT _sync.cursor, blocked_by, cause, tail_position FROM _sync JOIN _reconcile";
-    assert_eq!(wreck.scene.row(stands), json!([null, null, "restored", null]));
+    wreck.shows(stands, json!([null, null, "restored", null]));
 }
 
 #[test]
 fn dropped_table_is_damage() {
     for table in ["_listed", "search", "_gate", "_migrations"] {
-        let wreck = Wreck::new();
-        wreck.scene.does(&format!("DROP TABLE {table}"));
+        let mut wreck = Wreck::new();
+        wreck.does(&format!("DROP TABLE {table}"));
         let refused = open::read_write(&wreck.db).unwrap_err();
         assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
         let report = wreck.rebuilt();
@@ -213,55 +190,50 @@ fn dropped_table_is_damage() {
 
 #[test]
 fn user_column_is_no_damage() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     for name in ["kind", "method", "patch", "base", "fields", "record_id"] {
-        wreck.scene.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT"));
-        wreck.scene.does(&format!("UPDATE rooms SET {name} = 'antique'"));
+        wreck.does(&format!("ALTER TABLE rooms ADD COLUMN {name} TEXT; UPDATE rooms SET {name} = 'antique'"));
     }
-    wreck.scene.does("ALTER TABLE rooms ADD COLUMN my_note TEXT");
-    wreck.scene.does("UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
+    wreck.does("ALTER TABLE rooms ADD COLUMN my_note TEXT; UPDATE rooms SET my_note = CAST(x'636166e9' AS TEXT)");
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [] as [String; 0]);
     assert_eq!(wreck.rebuilt().kept_as, None);
-    assert_eq!(
-        wreck.scene.row("SELECT kind, method, hex(my_note) FROM rooms"),
-        json!(["antique", "antique", "636166E9"])
-    );
+    wreck.shows("SELECT kind, method, hex(my_note) FROM rooms", json!(["antique", "antique", "636166E9"]));
 }
 
 #[test]
 fn search_written_by_script_is_repaired() {
-    let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.scene.column(FOUND));
+    let found = |wreck: &Wreck| (health::examine(&wreck.db).unwrap().search_complete, wreck.column(FOUND));
     let mut wreck = Wreck::new();
     assert_eq!(found(&wreck), (true, json!(["Kitchen", "Sweep"])));
     // With the rowids of later entries.
-    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
-    wreck.scene.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
-    wreck.scene.hear(vec![event(6, "created", "room", HOME, json!({ "name": "Attic" }))]);
+    wreck.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X'), ('room', 'b', 'X')");
+    wreck.does("INSERT OR IGNORE INTO rooms (name) VALUES ('Hall')");
+    wreck.hear(event(6, "created", "room", HOME, json!({ "name": "Attic" })));
     assert_eq!(found(&wreck), (true, json!(["Attic", "Hall", "Kitchen", "Sweep"])));
-    wreck.scene.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
-    wreck.scene.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
+    wreck.does("INSERT INTO search (kind, record_id, title) VALUES ('room', 'a', 'X')");
+    wreck.does("DELETE FROM search WHERE title IN ('Kitchen', 'Attic', 'Hall')");
     // A changed record is found again.
-    wreck.scene.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
-    wreck.scene.hear(vec![event(7, "updated", "room", HOME, json!({ "name": "Loft" }))]);
+    wreck.does("UPDATE rooms SET name = 'Galley' WHERE name = 'Kitchen'");
+    wreck.hear(event(7, "updated", "room", HOME, json!({ "name": "Loft" })));
     assert_eq!(found(&wreck), (false, json!(["Galley", "Loft", "Sweep", "X"])));
     assert_eq!(wreck.rebuilt().kept_as, None);
     assert_eq!(found(&wreck), (true, json!(["Galley", "Hall", "Loft", "Sweep"])));
-    wreck.scene.does("DELETE FROM search");
+    wreck.does("DELETE FROM search");
     wreck.rebuilt();
     assert_eq!(found(&wreck), (true, json!(["Galley", "Hall", "Loft", "Sweep"])));
 }
 
 #[test]
 fn wrong_search_index_is_no_damage() {
-    let wreck = Wreck::new();
+    let mut wreck = Wreck::new();
     let of_kitchen = "(SELECT rowid FROM search WHERE title = 'Kitchen')";
-    wreck.scene.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
-    assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Galley");
+    wreck.does(&format!("UPDATE search_content SET c2 = 'Galley' WHERE id = {of_kitchen}"));
+    assert_eq!(wreck.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Galley");
     let health = health::examine(&wreck.db).unwrap();
     assert_eq!((health.broken, health.search_complete), (Vec::new(), false));
     assert_eq!(wreck.rebuilt().kept_as, None);
     assert!(health::examine(&wreck.db).unwrap().search_complete);
-    assert_eq!(wreck.scene.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Kitchen");
+    assert_eq!(wreck.one("SELECT title FROM search WHERE search MATCH 'kitchen'"), "Kitchen");
 }
 
 const FOUND: &str = "SELECT title FROM search ORDER BY title";

@@ -1,17 +1,16 @@
 //! The word that stands beside the sentence of a delayed or parked edit (`edits.reason_code`).
 
 use super::*;
-use crate::model::ReasonCode;
 
 const UPDATE: &str = "UPDATE tasks SET title = 'Mine'";
 const DELETE: &str = "DELETE FROM tasks";
 
 /// The state of the first edit and its code.
-fn state_and_code(scene: &Scene) -> (EditState, Option<ReasonCode>) {
-    scene.tuples("SELECT state, reason_code FROM edits ORDER BY id").remove(0)
+fn state_and_code(scene: &Scene) -> Value {
+    scene.row("SELECT state, reason_code FROM edits WHERE id = 1")
 }
 
-fn answered(outcome: WriteOutcome) -> (EditState, Option<ReasonCode>) {
+fn answered(outcome: WriteOutcome) -> Value {
     let mut scene = Scene::edited(UPDATE);
     scene.attempt(1, outcome);
     assert_eq!(scene.one("SELECT reason IS NULL FROM edits"), "0");
@@ -32,22 +31,22 @@ fn reason_code_follows_the_response() {
         json!({ "type": "validation_failed", "details": { "fields": fields } })
     };
     for (outcome, state, code) in [
-        (later(Some(ReasonCode::Unreachable)), EditState::Waiting, Some(ReasonCode::Unreachable)),
-        (later(Some(ReasonCode::RateLimited)), EditState::Waiting, Some(ReasonCode::RateLimited)),
-        (later(Some(ReasonCode::ServerError)), EditState::Waiting, Some(ReasonCode::ServerError)),
-        (later(None), EditState::Waiting, None),
-        (WriteOutcome::KeyRefused { reason: "no".to_owned() }, EditState::Waiting, None),
-        (WriteOutcome::PreconditionFailed, EditState::Waiting, None),
-        (WriteOutcome::Exists { rev: 9 }, EditState::Sent, None),
-        (rejected(faults(&["too_long"])), EditState::Rejected, Some(ReasonCode::InvalidValue)),
-        (rejected(faults(&["not_found", "too_long"])), EditState::Rejected, Some(ReasonCode::InvalidValue)),
-        (rejected(faults(&["not_found"])), EditState::Rejected, Some(ReasonCode::MissingReference)),
-        (rejected(json!({ "type": "payload_too_large" })), EditState::Rejected, Some(ReasonCode::TooLarge)),
-        (rejected(json!({ "type": "method_not_allowed" })), EditState::Rejected, Some(ReasonCode::Refused)),
-        (conflict(true), EditState::Conflict, Some(ReasonCode::DeletedThere)),
-        (conflict(false), EditState::Conflict, Some(ReasonCode::ExistsThere)),
+        (later(Some(ReasonCode::Unreachable)), "waiting", json!("unreachable")),
+        (later(Some(ReasonCode::RateLimited)), "waiting", json!("rate_limited")),
+        (later(Some(ReasonCode::ServerError)), "waiting", json!("server_error")),
+        (later(None), "waiting", Value::Null),
+        (WriteOutcome::KeyRefused { reason: "no".to_owned() }, "waiting", Value::Null),
+        (WriteOutcome::PreconditionFailed, "waiting", Value::Null),
+        (WriteOutcome::Exists { rev: 9 }, "sent", Value::Null),
+        (rejected(faults(&["too_long"])), "rejected", json!("invalid_value")),
+        (rejected(faults(&["not_found", "too_long"])), "rejected", json!("invalid_value")),
+        (rejected(faults(&["not_found"])), "rejected", json!("missing_reference")),
+        (rejected(json!({ "type": "payload_too_large" })), "rejected", json!("too_large")),
+        (rejected(json!({ "type": "method_not_allowed" })), "rejected", json!("refused")),
+        (conflict(true), "conflict", json!("deleted_there")),
+        (conflict(false), "conflict", json!("exists_there")),
     ] {
-        assert_eq!(answered(outcome.clone()), (state, code), "{outcome:?}");
+        assert_eq!(answered(outcome.clone()), json!([state, code]), "{outcome:?}");
     }
 }
 
@@ -55,36 +54,33 @@ fn reason_code_follows_the_response() {
 fn reason_code_follows_the_feed() {
     let theirs = task(7, "Theirs", "low");
     for (sql, event, code) in [
-        (UPDATE, theirs.clone(), ReasonCode::ChangedOnBothSides),
-        (DELETE, theirs, ReasonCode::ChangedThere),
-        (UPDATE, deleted(7), ReasonCode::DeletedThere),
+        (UPDATE, theirs.clone(), "changed_on_both_sides"),
+        (DELETE, theirs, "changed_there"),
+        (UPDATE, deleted(7), "deleted_there"),
     ] {
         let mut scene = Scene::edited(sql);
-        scene.hear(vec![event]);
-        scene.freeze(&[vec![1]], ConflictPolicy::Ask);
-        assert_eq!(state_and_code(&scene), (EditState::Conflict, Some(code)), "{sql}");
+        scene.hear(event);
+        scene.freeze(1, Ask);
+        assert_eq!(state_and_code(&scene), json!(["conflict", code]), "{sql}");
     }
 }
 
 #[test]
 fn reason_code_of_a_used_id_is_exists_there() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-    scene.hear(vec![task(5, "Paint", "low")]);
-    assert!(scene.freeze(&[vec![1]], ConflictPolicy::Ask).is_none());
-    assert_eq!(state_and_code(&scene), (EditState::Conflict, Some(ReasonCode::ExistsThere)));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.hear(task(5, "Paint", "low")).sends_nothing(1);
+    assert_eq!(state_and_code(&scene), json!(["conflict", "exists_there"]));
 }
 
 #[test]
 fn reason_code_of_blocked_edit_is_dependency() {
     let mut scene = Scene::edited(UPDATE);
-    scene.does("UPDATE tasks SET priority = 'high'");
-    scene.attempt(1, rejected());
+    scene.does("UPDATE tasks SET priority = 'high'").reject(1);
     scene.plan();
     let blocked =
         "SELECT state, reason_code, blocked_by FROM edits JOIN _outbox ON edit_id = id WHERE blocked_by IS NOT NULL";
-    assert_eq!(scene.row(blocked), json!(["blocked", "depends_on_another", 1]));
-    crate::store::edits::decide::retry(&mut scene.db, 1).unwrap();
+    scene.shows(blocked, json!(["blocked", "depends_on_another", 1]));
+    scene.retry(1).unwrap();
     assert_eq!(
         scene.one("SELECT count(reason_code) + count(reason) + (SELECT count(blocked_by) FROM _outbox) FROM edits"),
         "0"

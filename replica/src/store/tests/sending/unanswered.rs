@@ -1,6 +1,5 @@
 //! Requests that may have been applied: without a response, or rejected in a later attempt.
 
-use super::super::at;
 use super::*;
 
 #[test]
@@ -8,10 +7,10 @@ fn edit_after_412_is_sent_with_new_key() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
     scene.attempt(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "what it is now has not come yet");
-    scene.hear(vec![task(7, "Paint", "high")]);
+    scene.hear(task(7, "Paint", "high"));
     assert_eq!(scene.plan(), [1]);
     let key = "key-again";
-    let again = scene.freeze_as(key, &[vec![1]], ConflictPolicy::Ask).unwrap();
+    let again = scene.freeze_as(key, 1, Ask).unwrap();
     assert_eq!((again.key.as_str(), again.if_match, body(&again)), (key, Some(7), json!({ "title": "Mine" })));
     assert_eq!(scene.one("SELECT count(*) FROM _requests"), "1", "the refused one is forgotten");
     assert!(scene.one("SELECT text FROM sync_log ORDER BY id DESC").contains("both changes stand"));
@@ -21,16 +20,13 @@ fn edit_after_412_is_sent_with_new_key() {
 fn separated_edit_is_confirmed_by_key() {
     let parted = || {
         let mut scene = Scene::new();
-        scene.is_at_present(2);
-        scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+        scene.is_at_present(2).does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
         scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{ROOM}', 'New')"));
-        let first = scene.freeze(&[vec![1], vec![2]], ConflictPolicy::Ask).unwrap();
-        let each =
-            |scene: &mut Scene, verdict: WriteOutcome| (1..=2).for_each(|edit| scene.answer(edit, verdict.clone()));
-        each(&mut scene, no_answer());
+        let first = scene.freeze_groups(&[vec![1], vec![2]], Ask).unwrap();
+        scene.answer(1, no_answer()).answer(2, no_answer());
         // The request was applied. A proxy then rejects the next attempt.
-        scene.freeze(&[vec![1, 2]], ConflictPolicy::Ask).unwrap();
-        each(&mut scene, WriteOutcome::SendAlone);
+        scene.send([1, 2]);
+        scene.answer(1, WriteOutcome::SendAlone).answer(2, WriteOutcome::SendAlone);
         (scene, first.key)
     };
     let (mut scene, key) = parted();
@@ -38,16 +34,13 @@ fn separated_edit_is_confirmed_by_key() {
     assert_eq!(scene.ready_groups(), [[1], [2]], "its delete waits for the create");
     scene.greets(4, &[]);
     assert_eq!(scene.ready_groups(), [[0; 0]; 0], "the feed has more to tell");
-    scene.hear(vec![with_key(event(3, "created", "task", TASK, json!({ "title": "Mine" })), &key)]);
-    scene.hear(vec![with_key(event(4, "created", "task", ROOM, json!({ "title": "New" })), &key)]);
-    assert_eq!(
-        (scene.outcomes(), scene.plan()),
-        (vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)], vec![3])
-    );
+    scene.hear(with_key(event(3, "created", "task", TASK, json!({ "title": "Mine" })), &key));
+    scene.hear(with_key(event(4, "created", "task", ROOM, json!({ "title": "New" })), &key));
+    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed, 2 confirmed", vec![3]));
 
     // The feed is current and does not show the edits: they were not applied, and are sent one by one.
     let (mut scene, key) = parted();
-    let single = scene.freeze_as("key-single", &[vec![1]], ConflictPolicy::Ask).unwrap();
+    let single = scene.freeze_as("key-single", 1, Ask).unwrap();
     assert_eq!((single.path.as_str(), single.bulk), ("/v1/tasks", false));
     assert_ne!(single.key, key);
 }
@@ -55,31 +48,25 @@ fn separated_edit_is_confirmed_by_key() {
 #[test]
 fn existing_create_holds_later_edits() {
     let mut scene = Scene::new();
-    scene.is_at_present(2);
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-    scene.attempt(1, no_answer());
-    scene.does("UPDATE tasks SET notes = 'Mine too'");
+    scene.is_at_present(2).does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    scene.attempt(1, no_answer()).does("UPDATE tasks SET notes = 'Mine too'");
     // A day later the id is used, by the edit itself, and somebody has added notes since.
     scene.answer(1, WriteOutcome::Exists { rev: 9 });
-    assert_eq!((scene.states(), scene.plan()), (vec![EditState::Sent, EditState::Waiting], vec![]));
+    assert_eq!((scene.states().as_str(), scene.plan()), ("sent waiting", vec![]));
     let fields = json!({ "title": "Mine", "notes": "Theirs", "priority": "medium", "status": "open" });
-    scene.hear(vec![event(9, "updated", "task", TASK, fields)]);
-    assert_eq!((scene.outcomes(), scene.plan()), (vec![(1, EditOutcome::Confirmed)], vec![2]));
-    assert_eq!(scene.freeze(&[vec![2]], ConflictPolicy::Ask), None);
+    scene.hear(event(9, "updated", "task", TASK, fields));
+    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
+    scene.sends_nothing(2);
     assert_eq!(scene.one("SELECT reason FROM edits"), "notes changed on the server too");
 }
 
 #[test]
 fn first_profile_update_resends_in_step_only() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
-    let first = scene.send(1);
-    assert_eq!(first.if_match, None);
-    scene.does("UPDATE property SET city = 'Bruges'");
-    scene.is_at_present(2);
-    scene.greets(3, &[]);
+    let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
+    assert_eq!(scene.send(1).if_match, None);
+    scene.does("UPDATE property SET city = 'Bruges'").is_at_present(2).greets(3, &[]);
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
-    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
+    scene.hear(profile(3, "Liege"));
     // The form of the key does not matter.
     crate::store::sync_state::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
@@ -87,56 +74,45 @@ fn first_profile_update_resends_in_step_only() {
 
 #[test]
 fn create_deleted_before_response_has_no_row() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
     scene.send(1);
-    scene.hear(vec![deleted(6)]);
-    assert_eq!(scene.states(), [EditState::Conflict], "nobody knows yet that it was in");
+    scene.hear(deleted(6));
+    assert_eq!(scene.states(), "conflict", "nobody knows yet that it was in");
     let shown = "SELECT mine, theirs, theirs_at FROM conflicts WHERE field = 'title'";
     assert_eq!(scene.row(shown), json!(["Mine", null, null]), "and that it is deleted there is shown");
-    scene.answer(1, WriteOutcome::Sent { rev: Some(4) });
-    assert_eq!(
-        (scene.outcomes(), scene.one("SELECT count(*) FROM tasks").as_str()),
-        (vec![(1, EditOutcome::Confirmed)], "0")
-    );
+    scene.answer(1, accepted(4));
+    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT count(*) FROM tasks").as_str()), ("1 confirmed", "0"));
 }
 
 #[test]
 fn backfilled_profile_marks_update_maybe_applied() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
+    let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     scene.attempt(1, no_answer());
     // The request may have been applied, and somebody may have changed the record since: a backfill shows only the
     // newest version.
-    scene.hear(vec![event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
-    scene.is_at_present(3);
+    scene.catch_up(profile(3, "Liege"));
     assert_eq!(scene.plan(), [1]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine), None);
-    assert_eq!(scene.row("SELECT e.state, city FROM edits e JOIN property"), json!(["conflict", "Ghent"]));
+    assert_eq!(scene.freeze(1, Mine), None);
+    scene.shows("SELECT e.state, city FROM edits e JOIN property", json!(["conflict", "Ghent"]));
 }
 
 #[test]
 fn maybe_applied_edit_is_not_coalesced() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
-    let first = scene.attempt(1, no_answer());
-    scene.hear(vec![event(3, "created", "property", HOME, json!({ "city": "Liege" }))]);
-    scene.is_at_present(3);
-    scene.does("UPDATE property SET state = 'Flanders'");
+    let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.attempt(1, no_answer()).catch_up(profile(3, "Liege")).does("UPDATE property SET state = 'Flanders'");
     assert_eq!(scene.ready_groups(), [[1]]);
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Ask), None, "it is in doubt");
+    assert_eq!(scene.freeze(1, Ask), None, "it is in doubt");
     // The edit's own event comes later: the request was applied without the values written here since.
-    scene.hear(vec![with_key(event(4, "updated", "property", HOME, json!({ "city": "Ghent" })), &first.key)]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    scene.hear(with_key(profile(4, "Ghent"), "key-1"));
+    assert_eq!(scene.outcomes(), "1 confirmed");
     assert_eq!(scene.plan(), [2]);
-    assert_eq!(scene.row("SELECT city, state FROM property"), json!(["Ghent", "Flanders"]));
+    scene.shows("SELECT city, state FROM property", json!(["Ghent", "Flanders"]));
 }
 
 #[test]
 fn edit_after_412_is_sent_when_contact_begins_or_feed_is_at_its_head() {
     for begins_contact in [true, false] {
-        let mut scene = Scene::with_task_at_present();
-        scene.does("UPDATE tasks SET title = 'Mine'");
+        let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'");
         scene.attempt(1, WriteOutcome::PreconditionFailed);
         assert_eq!(scene.plan(), [0; 0], "the new version is on the way");
         // A restore to 5, the position of this replica, has taken the new version back.
@@ -146,45 +122,36 @@ fn edit_after_412_is_sent_when_contact_begins_or_feed_is_at_its_head() {
             scene.is_at_present(5);
         }
         assert_eq!(scene.plan(), [1]);
-        let again = scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap();
-        assert_eq!(again.if_match, Some(5));
+        assert_eq!(scene.freeze_as("again", 1, Ask).unwrap().if_match, Some(5));
     }
 }
 
 #[test]
 fn existing_profile_is_merged_after_feed() {
-    let mut scene = Scene::new();
-    scene.does("INSERT INTO property (city) VALUES ('Ghent')");
-    scene.is_at_present(1);
-    let first = scene.attempt(1, no_answer());
+    let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
+    scene.is_at_present(1).attempt(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
+    assert_eq!(scene.freeze(1, Mine).unwrap().key, "key-1");
     scene.answer(1, WriteOutcome::PreconditionFailed);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
-    let ours = with_key(event(2, "created", "property", HOME, json!({ "city": "Ghent" })), &first.key);
-    scene.hear(vec![ours, event(3, "updated", "property", HOME, json!({ "city": "Liege" }))]);
-    assert_eq!(
-        (scene.outcomes(), scene.one("SELECT city FROM property").as_str()),
-        (vec![(1, EditOutcome::Confirmed)], "Liege")
-    );
+    scene.hear([with_key(profile(2, "Ghent"), "key-1"), profile(3, "Liege")]);
+    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT city FROM property").as_str()), ("1 confirmed", "Liege"));
 
     // The event is somebody else's, and the edit is merged with it. Without an event, the edit is sent again on the
     // next contact.
     for others in [true, false] {
-        let mut scene = Scene::new();
-        scene.does("INSERT INTO property (city) VALUES ('Ghent')");
-        scene.is_at_present(1);
-        scene.attempt(1, WriteOutcome::PreconditionFailed);
+        let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
+        scene.is_at_present(1).attempt(1, WriteOutcome::PreconditionFailed);
         if others {
-            scene.hear(vec![event(2, "created", "property", HOME, json!({ "city": "Liege" }))]);
+            scene.hear(profile(2, "Liege"));
             assert_eq!(scene.plan(), [1]);
-            assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask), None);
-            assert_eq!(scene.states(), [EditState::Conflict]);
+            assert_eq!(scene.freeze_as("again", 1, Ask), None);
+            assert_eq!(scene.states(), "conflict");
         } else {
             assert_eq!(scene.plan(), [0; 0]);
             scene.greets(1, &[]);
             assert_eq!(scene.plan(), [1]);
-            assert_eq!(scene.freeze_as("again", &[vec![1]], ConflictPolicy::Ask).unwrap().if_match, None);
+            assert_eq!(scene.freeze_as("again", 1, Ask).unwrap().if_match, None);
         }
     }
 }
@@ -192,17 +159,12 @@ fn existing_profile_is_merged_after_feed() {
 #[test]
 fn edit_after_412_waits_for_feed_on_contact() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    let first = scene.attempt(1, no_answer());
+    scene.attempt(1, no_answer());
     // The request was applied. A day later the server has forgotten the key, and the edit's own effect conflicts.
-    assert_eq!(scene.freeze(&[vec![1]], ConflictPolicy::Mine).unwrap().key, first.key);
-    scene.answer(1, WriteOutcome::PreconditionFailed);
-    scene.is_at_present(5);
-    scene.greets(7, &[]);
+    assert_eq!(scene.freeze(1, Mine).unwrap().key, "key-1");
+    scene.answer(1, WriteOutcome::PreconditionFailed).is_at_present(5).greets(7, &[]);
     assert_eq!(scene.plan(), [0; 0], "with another key, its own event would be a stranger's");
     let theirs = json!({ "title": "Theirs", "priority": "low" });
-    scene.hear(vec![with_key(task(6, "Mine", "low"), &first.key), event(7, "updated", "task", TASK, theirs)]);
-    assert_eq!(
-        (scene.outcomes(), scene.one("SELECT title FROM tasks").as_str()),
-        (vec![(1, EditOutcome::Confirmed)], "Theirs")
-    );
+    scene.hear([with_key(task(6, "Mine", "low"), "key-1"), event(7, "updated", "task", TASK, theirs)]);
+    assert_eq!((scene.outcomes().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("1 confirmed", "Theirs"));
 }

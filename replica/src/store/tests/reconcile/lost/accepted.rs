@@ -4,75 +4,59 @@ use super::*;
 
 #[test]
 fn later_event_does_not_confirm_lost_edit() {
-    let mut scene = accepted_at_6();
     // Restored to 5: position 6 is another change of the same record, and after `restore` there is no position 6 at
     // all.
-    scene.hear(vec![task(1_000_006, "Theirs", "low")]);
-    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
-    let mut scene = accepted_at_6();
-    scene.hear(vec![task(6, "Theirs", "low")]);
-    assert_eq!(scene.one("SELECT state FROM edits"), "conflict");
-    let mut scene = accepted_at_6();
-    let mine = with_key(task(6, "Paint", "high"), "key-1");
-    scene.hear(vec![mine, task(7, "Theirs", "low")]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    let mine = || with_key(task(6, "Paint", "high"), "key-1");
+    for (events, edits) in [
+        (vec![task(1_000_006, "Theirs", "low")], "; conflict"),
+        (vec![task(6, "Theirs", "low")], "; conflict"),
+        (vec![mine(), task(7, "Theirs", "low")], "1 confirmed; "),
+    ] {
+        let mut scene = accepted_at_6();
+        scene.hear(events);
+        assert_eq!(scene.edits(), edits);
+    }
 }
 
 #[test]
 fn edit_passed_by_tail_is_offered_at_the_end() {
     let restored = restored(Some(5));
-    for (cause, present) in [(ReconcileCause::Asked { accepted: false }, None), (gap(), Some(7)), (restored, Some(7))] {
+    for (cause, present) in [(asked(), None), (gap(), Some(7)), (restored, Some(7))] {
         let mut scene = accepted_in_a_recovery(&cause, present);
         // The server was restored to 7, unnoticed, and has new events: 8 and 9 are changes by others.
-        scene.hear(vec![event(8, "created", "document", HOME, json!({ "title": "Theirs" }))]);
-        scene.hear(vec![task(10, "Theirs", "low")]);
-        assert_eq!(scene.states(), [EditState::Sent, EditState::Sent], "{cause:?}");
-        for (kind, ids) in [(Kind::Document, vec![(HOME, 8)]), (Kind::Task, vec![(TASK, 10)]), (Kind::Vehicle, vec![])]
-        {
-            assert_eq!(scene.sweeps(kind, &ids, 10), SweepOutcome::Done);
-        }
-        scene.finishes();
-        assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict], "{cause:?}");
-        assert_eq!(scene.row("SELECT name, (rev IS NULL) FROM vehicles"), json!(["Car", 1]));
-        assert_eq!(scene.row("SELECT title, priority, rev FROM tasks"), json!(["Theirs", "high", 10]));
+        scene.hear(paper(8, "Theirs")).hear(task(10, "Theirs", "low"));
+        assert_eq!(scene.states(), "sent sent", "{cause:?}");
+        sweeps_theirs(&mut scene);
+        assert_eq!(scene.states(), "conflict conflict", "{cause:?}");
+        scene.shows("SELECT name, (rev IS NULL) FROM vehicles", json!(["Car", 1]));
+        scene.shows("SELECT title, priority, rev FROM tasks", json!(["Theirs", "high", 10]));
     }
 }
 
 #[test]
 fn edit_overwritten_in_backfill_is_not_lost() {
     for is_answered_late in [false, true] {
-        let mut scene = Scene::new();
-        scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+        let mut scene = Scene::written(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
         scene.send(1);
-        scene.hear(vec![task(5, "Paint", "low")]);
+        scene.hear(task(5, "Paint", "low"));
         if !is_answered_late {
-            scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
+            scene.answer(1, accepted(8));
         }
         // Another client deletes the record, and a client that has never seen it gets neither event (contract 9.2).
-        scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
-        scene.is_at_present(21);
+        scene.catch_up(paper(21, "Deed"));
         if is_answered_late {
-            scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
-            scene.hear(vec![event(22, "updated", "document", HOME, json!({ "title": "Deed" }))]);
+            scene.answer(1, accepted(8)).hear(event(22, "updated", "document", HOME, json!({ "title": "Deed" })));
         }
-        assert_eq!(scene.states(), [EditState::Conflict]);
+        assert_eq!(scene.states(), "conflict");
         assert!(scene.one("SELECT reason FROM edits").contains("deleted on the server since, or lost"));
     }
 }
 
 #[test]
 fn delete_during_backfill_is_confirmed() {
-    let mut scene = Scene::new();
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    let mut scene = Scene::written(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
     scene.send(1);
-    scene.hear(vec![task(5, "Paint", "low")]);
-    scene.does("DELETE FROM vehicles");
-    scene.answer(1, WriteOutcome::Sent { rev: Some(8) });
-    scene.attempt(2, WriteOutcome::Sent { rev: Some(9) });
-    scene.hear(vec![event(21, "created", "document", HOME, json!({ "title": "Deed" }))]);
-    scene.is_at_present(21);
-    assert_eq!(
-        (scene.states(), scene.outcomes()),
-        (vec![], vec![(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)])
-    );
+    scene.hear(task(5, "Paint", "low")).does("DELETE FROM vehicles").answer(1, accepted(8));
+    scene.accept(2, 9).catch_up(paper(21, "Deed"));
+    assert_eq!(scene.edits(), "1 confirmed, 2 confirmed; ");
 }

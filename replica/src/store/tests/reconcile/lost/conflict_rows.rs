@@ -4,49 +4,29 @@ use super::*;
 
 #[test]
 fn offered_edit_shows_normalized_values() {
-    let mut scene = Scene::new();
-    let car = |id, price: &str| {
-        event(id, "updated", "vehicle", CAR, json!({ "name": "Car", "color": "red", "purchase_price": price }))
-    };
-    scene.hear(vec![car(5, "7.00")]);
+    let car = |color: &str, price: &str| json!({ "name": "Car", "color": color, "purchase_price": price });
+    let mut scene = Scene::with(event(5, "updated", "vehicle", CAR, car("red", "7.00")));
     scene.does("UPDATE vehicles SET color = 'blue', purchase_price = '7.5'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(6) });
-    scene.hear(vec![event(
-        6,
-        "updated",
-        "vehicle",
-        CAR,
-        json!({ "name": "Car", "color": "blue", "purchase_price": "7.50" }),
-    )]);
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed)]);
+    scene.confirm(1, event(6, "updated", "vehicle", CAR, car("blue", "7.50")));
+    assert_eq!(scene.outcomes(), "1 confirmed");
     scene.recovers(&restored(Some(5)));
     // The new history has made the same change of the price, and a car of another color.
-    let now = json!({ "name": "Car", "color": "green", "purchase_price": "7.50" });
-    scene.is_listed(Kind::Vehicle, vec![record(CAR, 6, now)], 6);
+    scene.is_listed(Kind::Vehicle, vec![record(CAR, 6, car("green", "7.50"))], 6);
     assert_eq!(scene.column("SELECT field FROM conflicts"), json!(["color"]));
 }
 
 #[test]
 fn offered_edit_is_not_shown_as_deleted() {
-    let mut scene =
-        Scene::with(vec![event(4, "created", "room", ROOM, json!({ "name": "Shed" })), task(5, "Paint", "low")]);
-    scene.is_at_present(5);
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.does("DELETE FROM rooms");
+    let mut scene = Scene::present([room(4, "Shed"), task(5, "Paint", "low")]);
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car'); DELETE FROM rooms"));
     scene.does("UPDATE tasks SET priority = 'high'");
-    let heard = [
-        event(6, "created", "vehicle", CAR, json!({ "name": "Car" })),
-        event(7, "deleted", "room", ROOM, Value::Null),
-        task(8, "Paint", "high"),
-    ];
-    for (edit, event) in (1..).zip(heard) {
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(event.id) });
-        scene.hear(vec![event]);
+    for (edit, event) in (1..).zip([car(6), gone(7, "room", ROOM), task(8, "Paint", "high")]) {
+        scene.confirm(edit, event);
     }
     scene.recovers(&restored(Some(5)));
-    assert_eq!(scene.states(), [EditState::Conflict, EditState::Conflict, EditState::Conflict]);
+    assert_eq!(scene.states(), "conflict conflict conflict");
     let conflicts = "SELECT edit_id, field, theirs FROM conflicts";
     assert_eq!(scene.rows(conflicts), json!([]), "nobody has deleted anything, and nothing is known to differ");
-    scene.is_listed(Kind::Room, vec![record(ROOM, 6, json!({ "name": "Barn" }))], 6);
+    scene.is_listed(Kind::Room, vec![listed_room(6, "Barn")], 6);
     assert_eq!(scene.rows(conflicts), json!([[2, "name", "Barn"]]), "what the new history has changed is shown");
 }

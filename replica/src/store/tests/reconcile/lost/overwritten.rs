@@ -1,7 +1,6 @@
 //! Edits that a later local edit overwrote: they cannot be lost, unless the later edit is lost itself.
 
 use super::*;
-use crate::model::Origin;
 
 /// A task whose title becomes B and then C, and a room that is created and deleted.
 const OVERWRITING: [&str; 4] = [
@@ -13,31 +12,30 @@ const OVERWRITING: [&str; 4] = [
 
 /// A task whose title became B and then C, and a room that was created and deleted: all confirmed, the task last at 8.
 fn overwritten_here() -> Scene {
-    let mut scene = Scene::with(vec![task(5, "A", "low")]);
-    scene.is_at_present(5);
-    let room = || event(7, "created", "room", ROOM, json!({ "name": "Shed" }));
-    let noted =
-        |id, title| event(id, "updated", "task", TASK, json!({ "title": title, "notes": "n", "priority": "low" }));
-    let heard = [noted(6, "B"), room(), noted(8, "C"), event(9, "deleted", "room", ROOM, Value::Null)];
+    let mut scene = Scene::present(task(5, "A", "low"));
+    let noted = |id, title| event(id, "updated", "task", TASK, noted(title));
+    let heard = [noted(6, "B"), room(7, "Shed"), noted(8, "C"), gone(9, "room", ROOM)];
     for (edit, (text, event)) in (1..).zip(OVERWRITING.into_iter().zip(heard)) {
-        scene.does(text);
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(event.id) });
-        scene.hear(vec![event]);
+        scene.does(text).confirm(edit, event);
     }
-    assert_eq!(scene.outcomes(), confirmed(1..=4));
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed, 4 confirmed");
     scene
 }
 
 /// Ends a reconcile whose lists show the task like this, and the room if `there`.
 fn ends_with_task(scene: &mut Scene, rev: i64, fields: Value, there: bool) {
-    scene.is_listed(Kind::Task, vec![record(TASK, rev, fields)], 20);
-    scene.sweeps(Kind::Task, &[(TASK, rev)], 20);
-    if there {
-        scene.is_listed(Kind::Room, vec![record(ROOM, 7, json!({ "name": "Shed" }))], 20);
-    }
-    scene.sweeps(Kind::Room, if there { &[(ROOM, 7)] } else { &[] }, 20);
-    scene.is_at_present(20);
-    scene.finishes();
+    let rooms = there.then(|| listed_room(7, "Shed")).into_iter().collect();
+    scene.finds(20, [(Kind::Task, vec![record(TASK, rev, fields)]), (Kind::Room, rooms)]);
+}
+
+/// The task with the notes that were written here.
+fn noted(title: &str) -> Value {
+    json!({ "title": title, "notes": "n", "priority": "low" })
+}
+
+/// The task as it was before, or as somebody else has made it.
+fn plain(title: &str) -> Value {
+    json!({ "title": title, "priority": "low" })
 }
 
 #[test]
@@ -45,36 +43,35 @@ fn overwritten_edit_is_not_lost() {
     let unknown = || restored(None);
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
-    ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-    assert_eq!(scene.states(), []);
-    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]));
+    ends_with_task(&mut scene, 8, noted("C"), false);
+    assert_eq!(scene.states(), "");
+    scene.shows("SELECT title, (SELECT count(*) FROM rooms) FROM tasks", json!(["C", 0]));
     // Restored again, now with a known fork; the positions of these edits stay unknown.
     scene.recovers(&restored(Some(8)));
-    ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-    assert_eq!(scene.states(), []);
+    ends_with_task(&mut scene, 8, noted("C"), false);
+    assert_eq!(scene.states(), "");
 
     // Restored to before the second title and the room's delete: both are lost, and the state before them is there.
     let mut scene = overwritten_here();
     scene.recovers(&unknown());
-    ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);
+    ends_with_task(&mut scene, 6, noted("B"), true);
     let lost = "SELECT id, method, patch ->> 'title', base ->> 'title' FROM edits ORDER BY id";
     assert_eq!(scene.rows(lost), json!([[3, "update", "C", "B"], [4, "delete", null, null]]));
-    assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]));
+    scene.shows("SELECT title, (SELECT count(*) FROM rooms) FROM tasks", json!(["C", 0]));
 }
 
 #[test]
 fn overwritten_edit_stays_after_discard() {
     let mut scene = overwritten_here();
-    scene.does("UPDATE tasks SET title = 'D'");
-    scene.confirm(5, event(10, "updated", "task", TASK, json!({ "title": "D", "notes": "n", "priority": "low" })));
+    scene.does("UPDATE tasks SET title = 'D'").confirm(5, event(10, "updated", "task", TASK, noted("D")));
     for is_discarded in [false, true] {
         scene.recovers(&restored(None));
-        ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
-        let states = if is_discarded { vec![EditState::Conflict] } else { vec![EditState::Conflict; 2] };
+        ends_with_task(&mut scene, 5, plain("A"), false);
+        let states = if is_discarded { "conflict" } else { "conflict conflict" };
         assert_eq!(scene.states(), states, "the notes, and the last title until it is given up");
         if !is_discarded {
             assert_eq!(scene.one("SELECT title FROM tasks"), "D");
-            decide::discard(&mut scene.db, Origin::Cli, 5, at(0)).unwrap();
+            scene.discard(5).unwrap();
         }
     }
     assert_eq!(scene.one("SELECT title FROM tasks"), "A");
@@ -84,31 +81,27 @@ fn overwritten_edit_stays_after_discard() {
 fn several_lost_edits_of_record_resend() {
     let mut scene = overwritten_here();
     scene.recovers(&restored(None));
-    ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
+    ends_with_task(&mut scene, 5, plain("A"), false);
     let lost = "SELECT id, patch, base FROM edits ORDER BY id";
     assert_eq!(
         scene.rows(lost),
         json!([[1, r#"{"notes":"n"}"#, r#"{"notes":null}"#], [3, r#"{"title":"C"}"#, r#"{"title":"A"}"#]])
     );
-    assert_eq!(scene.row("SELECT title, notes FROM tasks"), json!(["C", "n"]));
-    for edit in [1, 3] {
-        decide::retry(&mut scene.db, edit).unwrap();
-    }
-    assert_eq!(scene.states(), [EditState::Waiting, EditState::Waiting]);
+    scene.shows("SELECT title, notes FROM tasks", json!(["C", "n"]));
+    scene.retry_each(&[1, 3]);
+    assert_eq!(scene.states(), "waiting waiting");
 }
 
 #[test]
 fn edit_overwritten_before_event_is_not_lost() {
     for cause in [gap(), restored(Some(5)), restored(None)] {
-        let mut scene = Scene::with(vec![task(5, "A", "low")]);
-        scene.is_at_present(5);
+        let mut scene = Scene::present(task(5, "A", "low"));
         for (edit, text) in (1..).zip(OVERWRITING) {
-            scene.does(text);
-            scene.attempt(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
+            scene.does(text).accept(edit, 5 + edit);
         }
         scene.recovers(&cause);
-        ends_with_task(&mut scene, 8, json!({ "title": "C", "notes": "n", "priority": "low" }), false);
-        assert_eq!(scene.outcomes(), confirmed(1..=4), "{cause:?}");
+        ends_with_task(&mut scene, 8, noted("C"), false);
+        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed, 3 confirmed, 4 confirmed", "{cause:?}");
         assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["C", 0]), "{cause:?}");
     }
 }
@@ -116,16 +109,11 @@ fn edit_overwritten_before_event_is_not_lost() {
 #[test]
 fn edit_overwritten_in_reconcile_is_not_lost() {
     let mut scene = overwritten_here();
-    scene.recovers(&restored(None));
-    scene.is_listed(Kind::Task, vec![record(TASK, 8, json!({ "title": "C", "notes": "n", "priority": "low" }))], 20);
-    scene.is_at_present(20);
-    scene.does("UPDATE tasks SET title = 'D'");
-    let key = scene.send(5).key;
-    scene.answer(5, WriteOutcome::Sent { rev: Some(21) });
-    let noted = json!({ "title": "D", "notes": "n", "priority": "low" });
-    scene.hear(vec![with_key(event(21, "updated", "task", TASK, noted.clone()), &key)]);
-    ends_with_task(&mut scene, 21, noted, false);
-    assert_eq!((scene.states(), scene.one("SELECT title FROM tasks").as_str()), (vec![], "D"));
+    scene.recovers(&restored(None)).is_listed(Kind::Task, vec![record(TASK, 8, noted("C"))], 20).is_at_present(20);
+    scene.does("UPDATE tasks SET title = 'D'").accept(5, 21);
+    scene.hear(with_key(event(21, "updated", "task", TASK, noted("D")), "key-5"));
+    ends_with_task(&mut scene, 21, noted("D"), false);
+    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("", "D"));
 }
 
 #[test]
@@ -133,65 +121,54 @@ fn reshown_edit_is_lost_by_next_restore() {
     for next in [Some(5), None] {
         let mut scene = overwritten_here();
         scene.recovers(&restored(None));
-        ends_with_task(&mut scene, 6, json!({ "title": "B", "notes": "n", "priority": "low" }), true);
-        for edit in [3, 4] {
-            decide::discard(&mut scene.db, Origin::Cli, edit, at(0)).unwrap();
-        }
-        assert_eq!(scene.row("SELECT title, (SELECT count(*) FROM rooms) FROM tasks"), json!(["B", 1]));
+        ends_with_task(&mut scene, 6, noted("B"), true);
+        scene.discard(3).unwrap();
+        scene.discard(4).unwrap();
+        scene.shows("SELECT title, (SELECT count(*) FROM rooms) FROM tasks", json!(["B", 1]));
         scene.recovers(&restored(next));
-        ends_with_task(&mut scene, 5, json!({ "title": "A", "priority": "low" }), false);
-        assert_eq!(scene.edit_states(), [(1, EditState::Conflict), (2, EditState::Conflict)]);
+        ends_with_task(&mut scene, 5, plain("A"), false);
+        assert_eq!(scene.edit_states(), "1 conflict, 2 conflict");
     }
 }
 
 #[test]
 fn reshown_edit_after_foreign_loss_is_lost_next() {
-    let of = |title: &str| json!({ "title": title, "priority": "low" });
-    let mut scene = Scene::with(vec![task(5, "A", "low")]);
-    scene.is_at_present(5);
-    scene.does("UPDATE tasks SET title = 'B'");
-    scene.attempt(1, WriteOutcome::Sent { rev: Some(8) });
-    scene.hear(vec![task(8, "B", "low"), task(12, "Theirs", "low")]);
+    let mut scene = Scene::present(task(5, "A", "low"));
+    scene.does("UPDATE tasks SET title = 'B'").accept(1, 8).hear([task(8, "B", "low"), task(12, "Theirs", "low")]);
     scene.recovers(&restored(None));
-    ends_with_task(&mut scene, 12, of("Theirs"), false);
-    assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
+    ends_with_task(&mut scene, 12, plain("Theirs"), false);
+    assert_eq!(scene.edits(), "1 confirmed; ");
     scene.recovers(&restored(Some(10)));
-    ends_with_task(&mut scene, 8, of("B"), false);
-    assert_eq!((scene.states(), scene.outcomes()), (vec![], vec![(1, EditOutcome::Confirmed)]));
+    ends_with_task(&mut scene, 8, plain("B"), false);
+    assert_eq!(scene.edits(), "1 confirmed; ");
     scene.recovers(&restored(Some(6)));
-    ends_with_task(&mut scene, 5, of("A"), false);
-    assert_eq!((scene.states(), scene.one("SELECT title FROM tasks").as_str()), (vec![EditState::Conflict], "B"));
+    ends_with_task(&mut scene, 5, plain("A"), false);
+    assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("conflict", "B"));
 }
 
 #[test]
 fn half_changed_subject_is_not_lost() {
-    let mut scene = Scene::with(vec![task(5, "A", "low")]);
-    scene.is_at_present(5);
+    let mut scene = Scene::present(task(5, "A", "low"));
     let subject = |id| json!({ "title": "A", "priority": "low", "subject_type": "room", "subject_id": id });
     let edits = [
         (ROOM, format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'")),
         (CAR, format!("UPDATE tasks SET subject_id = '{CAR}'")),
     ];
     for (edit, (id, text)) in (1..).zip(edits) {
-        scene.does(&text);
-        scene.attempt(edit, WriteOutcome::Sent { rev: Some(5 + edit) });
-        scene.hear(vec![event(5 + edit, "updated", "task", TASK, subject(id))]);
+        scene.does(&text).confirm(edit, event(5 + edit, "updated", "task", TASK, subject(id)));
     }
-    assert_eq!(scene.outcomes(), [(1, EditOutcome::Confirmed), (2, EditOutcome::Confirmed)]);
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 7, subject(CAR), false);
-    assert_eq!((scene.states(), scene.one("SELECT subject_id FROM tasks").as_str()), (vec![], CAR));
+    assert_eq!((scene.states().as_str(), scene.one("SELECT subject_id FROM tasks").as_str()), ("", CAR));
 }
 
 #[test]
 fn recreated_record_is_not_deleted() {
     let mut scene = Scene::new();
-    scene.is_at_present(5);
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.confirm(1, event(6, "created", "vehicle", CAR, json!({ "name": "Car" })));
-    scene.recovers(&restored(None));
+    scene.is_at_present(5).does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.confirm(1, car(6)).recovers(&restored(None));
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
-    scene.is_at_present(20);
-    scene.finishes();
-    assert_eq!(scene.row("SELECT name, (SELECT count(*) FROM _base WHERE deleted) FROM vehicles"), json!(["Car", 0]));
+    scene.finishes_at(20);
+    scene.shows("SELECT name, (SELECT count(*) FROM _base WHERE deleted) FROM vehicles", json!(["Car", 0]));
 }
