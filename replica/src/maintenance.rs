@@ -73,8 +73,8 @@ impl Replica {
         }
     }
 
-    /// Finds records by the beginning of their ids, among `kinds`: kinds and ids, a few at most. `also_gone` includes records that only edits or
-    /// tombstones mention.
+    /// Finds records by the beginning of their ids, among `kinds`: kinds and ids, a few at most.
+    /// `also_gone` includes records that only edits or tombstones mention.
     pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Vec<(Kind, String)>, StoreError> {
         store::read::find::find_by_prefix(&self.connection.borrow(), id, kinds, also_gone)
     }

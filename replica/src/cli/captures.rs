@@ -153,7 +153,7 @@ pub(super) fn finish(context: &Context, replica: &Replica, deadline: Instant) ->
             // What cannot be sent now is counted below.
             drop(runtime::block_on(signals::run_within(limit, exchange_captures(&config, &lock)))?);
         }
-        None => drop(files::wait_for_daemon(context, deadline, || Ok(waits()? == 0))?),
+        None => drop(files::wait_until(context, deadline, || Ok(waits()? == 0))?),
     }
     match waits()? {
         0 => Ok(()),

@@ -291,7 +291,7 @@ fn fetch_within(
             let fetching = fetch_files(&config.db, &config.server, &config.key, &lock);
             runtime::block_on(signals::run_within(limit, fetching))?.transpose()?.is_some()
         }
-        None => wait_for_daemon(context, Instant::now() + limit, || Ok(replica.file_counts()?.requested == 0))?,
+        None => wait_until(context, Instant::now() + limit, || Ok(replica.file_counts()?.requested == 0))?,
     };
     match is_done {
         true => Ok(()),
@@ -300,8 +300,8 @@ fn fetch_within(
     }
 }
 
-/// Waits until the process that syncs has done something, and looks after each of its changes. False: the time is over.
-pub(super) fn wait_for_daemon(
+/// Looks after each change of the database until `is_done`. False: the time is over.
+pub(super) fn wait_until(
     context: &Context,
     deadline: Instant,
     is_done: impl Fn() -> Result<bool, Failure>,

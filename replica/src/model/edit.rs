@@ -127,10 +127,11 @@ pub enum ConflictPolicy {
     Theirs,
 }
 
-/// The condition on the record under which the server applies a request (RFC 9110, If-Match).
+/// The record on the server: the condition under which the server applies a request (RFC 9110, If-Match), or what the server is
+/// known to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Precondition {
-    /// No condition.
+    /// No condition; or a record at an unknown revision.
     None,
     /// The record does not exist.
     Absent,

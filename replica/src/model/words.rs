@@ -15,7 +15,7 @@ macro_rules! words {
             /// Every case, in the order of its declaration.
             pub const ALL: &'static [$name] = &[$($name::$case),+];
 
-            /// The word that the database stores and commands print.
+            /// The word that is stored or printed.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $($name::$case => $word,)+

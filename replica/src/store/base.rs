@@ -136,9 +136,10 @@ pub(crate) fn clear_reported_missing(tx: &Transaction<'_>) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Forgets all revisions after a position: they are of a history that the server has discarded, or of the time before a rebuild. The
-/// server has such a record at an unknown revision, and any version of the server is newer. `keeps_deletes`: the history stays the same,
-/// so records that were deleted after the position stay deleted, and their edits keep their reason.
+/// Forgets all revisions after a position: they are of a history that the server has discarded, or of the time before a
+/// rebuild. The server has such a record at an unknown revision, and any version of the server is newer. `keeps_deletes`: the
+/// history stays the same, so a deleted record that edits wait for stays deleted, and the edits keep their reason. Deletes
+/// that no edit waits for are forgotten in both cases.
 pub(crate) fn forget_revs(tx: &Transaction<'_>, position: i64, keeps_deletes: bool) -> Result<(), StoreError> {
     for kind in Kind::ALL {
         let table = kind.collection();

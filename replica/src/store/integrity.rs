@@ -21,9 +21,9 @@ const FAULTS_MAX: usize = 3;
 /// The fault when a reader has met damage, and the time is too short to find the place.
 const REPORTED: &str = "a program has met damage while it read";
 
-/// Looks through all pages of a database, for a limited time if `limit` is given. `with_indexes`: and whether every index agrees with
-/// its table. True: everything was seen, and is sound. False: the time was too short. An error when the database is damaged, or cannot
-/// be read.
+/// Looks through all pages of a database, for a limited time if `limit` is given. `with_indexes`: and whether every index
+/// agrees with its table. True: everything was seen, and is sound. False: the time was too short. An error when the database is
+/// damaged, or cannot be read.
 pub(crate) fn look(db: &Path, with_indexes: bool, limit: Option<Duration>) -> Result<bool, StoreError> {
     if !holds_bytes(db) {
         return Ok(true);

@@ -8,6 +8,7 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::{COMMON, Kind};
 use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, RowIndex, ToSql, params_from_iter};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::schema::search;
@@ -288,6 +289,12 @@ pub(crate) fn sql_to_json(value: ValueRef<'_>) -> Value {
 pub(crate) fn kind(row: &SqlRow<'_>, column: impl RowIndex) -> Result<Kind, StoreError> {
     let word: String = row.get(column)?;
     Kind::parse(&word).ok_or_else(|| StoreError::InvalidContent(format!("the unknown kind {word}")))
+}
+
+/// A value as JSON text.
+pub(crate) fn json_text(value: &impl Serialize) -> String {
+    // The values have text keys and no numbers that JSON lacks, so writing cannot fail.
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// Parses a JSON object that a column holds as text.

@@ -13,7 +13,8 @@ use super::outside::{HeldChanges, held};
 use super::read::view;
 use crate::model::{BlockCause, Phase, Transport};
 
-/// How far the replica is: the row of `sync_status`, with its columns in the order in which they are printed. All times are RFC 3339, UTC, with milliseconds.
+/// How far the replica is: the row of `sync_status`, with its columns in the order in which they are printed.
+/// All times are RFC 3339, UTC, with milliseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Status {
     /// How far the replica is in step.

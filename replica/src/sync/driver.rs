@@ -186,7 +186,7 @@ impl Driver {
                 Ok(event) => event?,
                 Err(Ok(panic)) => std::panic::resume_unwind(panic),
                 // The runtime ends.
-                Err(Err(_)) => std::future::pending().await,
+                Err(Err(_)) => DriverEvent::StopRequested,
             },
             Ok(()) = changed.changed() => DriverEvent::DatabaseChanged,
             key = self.key_file.next_key() => self.use_key(&key)?,

@@ -17,8 +17,8 @@ pub(super) struct UnwrittenPages {
 }
 
 impl UnwrittenPages {
-    /// Whether the write may wait for the next answer: it is the next page of the same list. The end of a list is written at once, so
-    /// that a reconcile that is cut off goes on there.
+    /// Whether the write may wait for the next answer: it is the next page of the same list. The end of a list is written at
+    /// once, so that a reconcile that is cut off goes on with the next list.
     pub(super) fn may_wait(&self) -> bool {
         let is_same_list = matches!(
             self.next_step,

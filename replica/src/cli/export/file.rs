@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hearth_contract::schema::Kind;
 use hearth_exchange::report::RECORDS_MAX;
 use hearth_replica::doctor::{Cause, diagnose, directory, shell_quoted};
-use hearth_replica::{RowQuery, Sort, StoreError, new_private_file};
+use hearth_replica::{PAGE_ROWS, RowQuery, Sort, StoreError, new_private_file};
 
 use super::super::failure::{Exit, Failure};
 
@@ -83,5 +83,5 @@ fn fill<T>(part: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T, ExportEr
 
 /// All records of a kind, in the order of a file: the oldest comes first.
 pub(super) fn oldest_first(kind: Kind) -> RowQuery {
-    RowQuery::all(kind, Sort { column: "created_at", descending: false }, 0)
+    RowQuery::all(kind, Sort { column: "created_at", descending: false }, PAGE_ROWS)
 }

@@ -8,7 +8,7 @@ use hearth_contract::media::MediaType;
 use hearth_contract::schema::Kind;
 use hearth_exchange::calendar::{Calendar, KINDS};
 use hearth_exchange::report::{self, Facts, Photo, Report};
-use hearth_replica::{Replica, RowQuery, Sort};
+use hearth_replica::{PAGE_ROWS, Replica, RowQuery, Sort};
 
 use super::super::today;
 use super::file::{ExportError, oldest_first};
@@ -45,7 +45,7 @@ pub(super) fn write_calendar(replica: &Replica, out: &mut dyn Write) -> Result<u
     for kind in KINDS {
         // The open tasks come first, because a calendar has a limit.
         let query = match kind {
-            Kind::Task => RowQuery::all(kind, Sort { column: "due_on", descending: false }, 0),
+            Kind::Task => RowQuery::all(kind, Sort { column: "due_on", descending: false }, PAGE_ROWS),
             kind => oldest_first(kind),
         };
         replica.each_row(&query, |row| -> Result<(), ExportError> {

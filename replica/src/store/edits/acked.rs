@@ -8,9 +8,8 @@ use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use crate::model::{EditState, Method};
-use crate::store::StoreError;
-use crate::store::edits::pending::text;
 use crate::store::edits::reason::{Reason, set_state};
+use crate::store::{StoreError, rows};
 
 /// An edit with the position at which the server accepted the edit; None when the position is unknown.
 pub(crate) type Acked = (i64, Option<i64>);
@@ -51,10 +50,10 @@ pub(crate) fn mark_awaits_record(tx: &Transaction<'_>, edit: i64) -> Result<(), 
 
 /// A JSON object of edit numbers and positions, for statements that take many edits.
 pub(super) fn id_list(edits: impl IntoIterator<Item = Acked>) -> String {
-    text(&edits.into_iter().collect::<BTreeMap<_, _>>())
+    rows::json_text(&edits.into_iter().collect::<BTreeMap<_, _>>())
 }
 
-/// An edit of a record, as the feed needs it.
+/// An edit of a record, with what the server is known to have of it.
 #[derive(Debug)]
 pub(crate) struct RecordEdit {
     pub edit: i64,

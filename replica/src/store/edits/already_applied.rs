@@ -7,10 +7,9 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
-use crate::store::StoreError;
 use crate::store::edits::next_step::Compared;
-use crate::store::edits::pending::text;
 use crate::store::merge::normalized;
+use crate::store::{StoreError, rows};
 
 /// Replaces the noted fields of an edit and of the edits in the same request.
 pub(super) fn record_fields(
@@ -28,7 +27,7 @@ pub(super) fn record_fields(
     };
     let fields: Vec<&String> =
         patch.iter().filter(|(name, value)| is_there(name, value)).map(|(name, _)| name).collect();
-    let note = (!fields.is_empty()).then(|| text(&fields));
+    let note = (!fields.is_empty()).then(|| rows::json_text(&fields));
     let clear = "UPDATE _outbox SET already_applied = NULL
                  WHERE already_applied IS NOT NULL AND (edit_id = ?1 OR part_of = ?1)";
     let write = "INSERT INTO _outbox (edit_id, already_applied)

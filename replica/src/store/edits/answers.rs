@@ -102,6 +102,50 @@ fn rejection_code(problem: &Value) -> ReasonCode {
     }
 }
 
+/// What an outcome changes in the row of an edit.
+struct Stored<'a> {
+    state: EditState,
+    code: Option<ReasonCode>,
+    sentence: &'a str,
+    /// The server's error object.
+    problem: Option<&'a Value>,
+    next_attempt_at: Option<Timestamp>,
+}
+
+/// None for accepted edits, which are written together.
+fn stored(outcome: &WriteOutcome, now: Timestamp) -> Option<Stored<'_>> {
+    let waits = |code, sentence, next_attempt_at| Stored {
+        state: EditState::Waiting,
+        code,
+        sentence,
+        problem: None,
+        next_attempt_at,
+    };
+    let asks =
+        |state, code, sentence, problem| Stored { state, code: Some(code), sentence, problem, next_attempt_at: None };
+    Some(match outcome {
+        WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return None,
+        WriteOutcome::Later { pause, code, reason } => {
+            waits(*code, reason.as_str(), pause.map(|pause| now.plus_millis(pause)))
+        }
+        WriteOutcome::KeyRefused { reason } => waits(None, reason.as_str(), None),
+        WriteOutcome::PreconditionFailed
+            if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) =>
+        {
+            asks(EditState::Conflict, ReasonCode::Refused, "changed on the server meanwhile", None)
+        }
+        WriteOutcome::PreconditionFailed => waits(None, "changed on the server; the new version is on the way", None),
+        WriteOutcome::SendAlone => waits(None, "is sent again in a request of its own", None),
+        WriteOutcome::Rejected { reason, problem } => {
+            asks(EditState::Rejected, rejection_code(problem), reason.as_str(), Some(problem))
+        }
+        WriteOutcome::Conflict { reason, problem, deleted } => {
+            let code = if *deleted { ReasonCode::DeletedThere } else { ReasonCode::ExistsThere };
+            asks(EditState::Conflict, code, reason.as_str(), Some(problem))
+        }
+    })
+}
+
 /// Writes the outcome of one edit. An edit that has ended, or that a person must decide about, stays as it is.
 fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Timestamp) -> Result<(), StoreError> {
     if let Some(done) = planted_outcome(tx, edit, outcome) {
@@ -113,31 +157,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
     {
         return Ok(());
     }
-    use EditState::{Conflict, Rejected, Waiting};
-    let (state, code, sentence, problem, next_attempt_at) = match outcome {
-        // Accepted edits are written together.
-        WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return Ok(()),
-        WriteOutcome::Later { pause, code, reason } => {
-            (Waiting, *code, reason.as_str(), None, pause.map(|pause| now.plus_millis(pause)))
-        }
-        WriteOutcome::KeyRefused { reason } => (Waiting, None, reason.as_str(), None, None),
-        WriteOutcome::PreconditionFailed
-            if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) =>
-        {
-            (Conflict, Some(ReasonCode::Refused), "changed on the server meanwhile", None, None)
-        }
-        WriteOutcome::PreconditionFailed => {
-            (Waiting, None, "changed on the server; the new version is on the way", None, None)
-        }
-        WriteOutcome::SendAlone => (Waiting, None, "is sent again in a request of its own", None, None),
-        WriteOutcome::Rejected { reason, problem } => {
-            (Rejected, Some(rejection_code(problem)), reason.as_str(), Some(problem), None)
-        }
-        WriteOutcome::Conflict { reason, problem, deleted } => {
-            let code = if *deleted { ReasonCode::DeletedThere } else { ReasonCode::ExistsThere };
-            (Conflict, Some(code), reason.as_str(), Some(problem), None)
-        }
-    };
+    let Some(Stored { state, code, sentence, problem, next_attempt_at }) = stored(outcome, now) else { return Ok(()) };
     let changed = tx
         .prepare_cached(
             "UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4, problem = ?5, next_attempt_at = ?6
@@ -158,17 +178,18 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
         WriteOutcome::SendAlone => return outbox::separate(tx, edit),
         WriteOutcome::PreconditionFailed => {
             tx.prepare_cached("UPDATE _outbox SET if_absent = if_match IS NULL WHERE edit_id = ?1")?.execute([edit])?;
-            outbox::give_up(tx, edit, true)?;
+            outbox::give_up(tx, edit)?;
         }
-        WriteOutcome::Rejected { .. } => outbox::give_up(tx, edit, true)?,
+        WriteOutcome::Rejected { .. } => outbox::give_up(tx, edit)?,
         WriteOutcome::Conflict { deleted, .. } => {
-            outbox::give_up(tx, edit, true)?;
+            outbox::give_up(tx, edit)?;
             if *deleted {
                 base::mark_reported_missing(tx, edit)?;
             }
             normalize_edit(tx, edit)?;
         }
-        _ => return Ok(()),
+        WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return Ok(()),
+        WriteOutcome::Later { .. } | WriteOutcome::KeyRefused { .. } => return Ok(()),
     }
     if state != EditState::Waiting {
         let name = pending::name_of(tx, edit)?;

@@ -94,14 +94,19 @@ pub(crate) fn withdraw_attempt(tx: &Transaction<'_>, edits: &[i64]) -> Result<()
     free.into_iter().try_for_each(|edit| release(tx, edit))
 }
 
-/// Gives up the request of an edit: the request is not sent again, because the server rejected the request or because
-/// the record is deleted. `is_answered`: the last attempt had an answer, so only an earlier attempt may have been applied.
-pub(super) fn give_up(tx: &Connection, edit: i64, is_answered: bool) -> Result<(), StoreError> {
-    let text = format!(
-        "UPDATE _outbox SET given_up = 1, maybe_applied = maybe_applied AND (NOT ?2 OR edit_id IN ({SENT_BEFORE}))
-         WHERE edit_id = ?1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key IS NOT NULL)"
-    );
-    tx.prepare_cached(&text)?.execute((edit, is_answered))?;
+/// Gives up the request of an edit: the request is not sent again, because the server rejected it. The last attempt had an answer,
+/// so only an earlier attempt may have been applied.
+pub(super) fn give_up(tx: &Connection, edit: i64) -> Result<(), StoreError> {
+    let text = format!("UPDATE _outbox SET maybe_applied = 0 WHERE edit_id = ?1 AND edit_id NOT IN ({SENT_BEFORE})");
+    tx.prepare_cached(&text)?.execute([edit])?;
+    give_up_unanswered(tx, edit)
+}
+
+/// Gives up an edit's request whose last attempt has no answer: whether it was applied stays unknown.
+pub(super) fn give_up_unanswered(tx: &Connection, edit: i64) -> Result<(), StoreError> {
+    let text = "UPDATE _outbox SET given_up = 1
+         WHERE edit_id = ?1 AND edit_id IN (SELECT id FROM edits WHERE idempotency_key IS NOT NULL)";
+    tx.prepare_cached(text)?.execute([edit])?;
     Ok(())
 }
 

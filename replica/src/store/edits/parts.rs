@@ -5,7 +5,6 @@ use hearth_contract::check::Fields;
 use rusqlite::Transaction;
 
 use crate::model::Method;
-use crate::store::edits::pending::text;
 use crate::store::{StoreError, rows};
 
 /// Stores an edit as it is now, as a part of the edit `of`, or of itself. An edit that already has parts passes them
@@ -91,7 +90,7 @@ pub(super) fn update_parts(
             "UPDATE _outbox SET as_made = json_set(as_made, '$.patch', json(?2), '$.base', json(?3),
                  '$.method', CASE WHEN ?4 THEN ?5 ELSE as_made ->> '$.method' END) WHERE edit_id = ?1",
         )?
-        .execute((part, text(values), text(before), number == 0, method))?;
+        .execute((part, rows::json_text(values), rows::json_text(before), number == 0, method))?;
     }
     Ok(())
 }

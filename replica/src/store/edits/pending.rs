@@ -4,7 +4,6 @@
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde::Serialize;
 
 use crate::model::{EditState, Method, ReasonCode};
 use crate::store::edits::error::EditError;
@@ -117,16 +116,10 @@ pub(super) fn save(tx: &Connection, found: &PendingEdit) -> Result<(), StoreErro
     tx.prepare_cached("UPDATE edits SET method = ?2, patch = ?3, base = ?4 WHERE id = ?1")?.execute((
         found.id,
         found.method,
-        text(&found.patch),
-        text(&found.base),
+        rows::json_text(&found.patch),
+        rows::json_text(&found.base),
     ))?;
     Ok(())
-}
-
-/// A value as JSON text.
-pub(super) fn text(value: &impl Serialize) -> String {
-    // The values have text keys and no numbers that JSON lacks, so writing cannot fail.
-    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// The title of an edit's record in quotes. Empty when the edit has ended.

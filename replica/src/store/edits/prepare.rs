@@ -17,25 +17,25 @@ use crate::store::{StoreError, base, log};
 /// waits for a person.
 pub(super) fn prepare(
     tx: &Transaction<'_>,
-    mut prepared: PendingEdit,
+    mut found: PendingEdit,
     policy: ConflictPolicy,
     now: Timestamp,
 ) -> Result<Option<(PendingEdit, Option<i64>)>, StoreError> {
-    let PendingEdit { id: edit, kind, method, .. } = prepared;
-    let compared = next_step::compare(tx, &prepared)?;
-    let is_adapted = prepared.patch != compared.patch;
-    (prepared.patch, prepared.base) = (compared.patch.clone(), compared.base.clone());
+    let PendingEdit { id: edit, kind, method, .. } = found;
+    let compared = next_step::compare(tx, &found)?;
+    let is_adapted = found.patch != compared.patch;
+    (found.patch, found.base) = (compared.patch.clone(), compared.base.clone());
     if is_adapted {
-        save(tx, &prepared)?;
-        base::rebase(tx, kind, &prepared.record)?;
+        save(tx, &found)?;
+        base::rebase(tx, kind, &found.record)?;
     }
-    let maybe_applied = prepared.maybe_applied;
+    let maybe_applied = found.maybe_applied;
     if method == Method::Update && !maybe_applied {
         already_applied::record_fields(tx, edit, kind, &compared)?;
     }
     let rev = compared.known.as_ref().and_then(|known| known.rev);
     match compared.next_step(method, maybe_applied, policy) {
-        NextStep::Send if prepared.request_given_up => {
+        NextStep::Send if found.request_given_up => {
             log(
                 tx,
                 LogLevel::Info,
@@ -45,17 +45,17 @@ pub(super) fn prepare(
         NextStep::Send => {}
         NextStep::End(ending) => {
             // A server that is restored to before the record's revision has lost the edit too.
-            end_edit(tx, edit, kind, &prepared.record, rev, ending, now)?;
+            end_edit(tx, edit, kind, &found.record, rev, ending, now)?;
             return Ok(None);
         }
-        NextStep::Ask(reason) => return wait_for_person(tx, &prepared, reason),
+        NextStep::Ask(reason) => return wait_for_person(tx, &found, reason),
         NextStep::ApplyPolicy(conflicts) => {
-            if !apply_policy(tx, &mut prepared, &conflicts, policy, now)? {
+            if !apply_policy(tx, &mut found, &conflicts, policy, now)? {
                 return Ok(None);
             }
         }
     }
-    Ok(Some((prepared, rev.filter(|_| method != Method::Create))))
+    Ok(Some((found, rev.filter(|_| method != Method::Create))))
 }
 
 /// Ends an edit of which nothing is left to send. `rev`: the revision of the record on the server, if known.
@@ -77,13 +77,9 @@ pub(super) fn end_edit(
     log(tx, LogLevel::Info, &format!("Edit {edit}: the {kind} {result}."))
 }
 
-fn wait_for_person<T>(
-    tx: &Transaction<'_>,
-    prepared: &PendingEdit,
-    reason: Reason<'_>,
-) -> Result<Option<T>, StoreError> {
-    let PendingEdit { id, name, .. } = prepared;
-    save(tx, prepared)?;
+fn wait_for_person<T>(tx: &Transaction<'_>, found: &PendingEdit, reason: Reason<'_>) -> Result<Option<T>, StoreError> {
+    let PendingEdit { id, name, .. } = found;
+    save(tx, found)?;
     let sentence = reason.sentence();
     need_person(tx, *id, reason)?;
     log(tx, LogLevel::Warning, &format!("{name} needs you (edit {id}, conflict): {sentence}."))?;
@@ -94,12 +90,12 @@ fn wait_for_person<T>(
 /// edit is left.
 fn apply_policy(
     tx: &Transaction<'_>,
-    prepared: &mut PendingEdit,
+    found: &mut PendingEdit,
     conflicts: &[FieldConflict],
     policy: ConflictPolicy,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let edit = prepared.id;
+    let edit = found.id;
     let (mine, theirs) = (side(conflicts, |conflict| &conflict.mine), side(conflicts, |conflict| &conflict.theirs));
     let names = conflicts.iter().map(|conflict| conflict.field).collect::<Vec<_>>().join(", ");
     let is_mine = policy == ConflictPolicy::Mine;
@@ -107,11 +103,11 @@ fn apply_policy(
     let lost = if is_mine {
         let why = format!("lost to edit {edit}: the profile keeps the value on this device");
         let lost = settle::keep_loser(tx, edit, &theirs, &mine, &why, now)?;
-        prepared.base.extend(theirs);
+        found.base.extend(theirs);
         lost
     } else {
-        adapt::drop_fields(&mut prepared.patch, &mut prepared.base, conflicts.iter().map(|conflict| conflict.field));
-        if prepared.patch.is_empty() {
+        adapt::drop_fields(&mut found.patch, &mut found.base, conflicts.iter().map(|conflict| conflict.field));
+        if found.patch.is_empty() {
             let why = "the profile keeps the value on the server";
             settle::finish(tx, &[(edit, None)], EditOutcome::Superseded, Some(why), now)?;
             edit
@@ -123,11 +119,11 @@ fn apply_policy(
     let (kept, other) = if is_mine { ("yours", "theirs") } else { ("theirs", "yours") };
     let text = format!("Edit {edit}: {names} changed on both sides; {kept} was kept (undo {lost} takes {other}).");
     log(tx, LogLevel::Info, &text)?;
-    let is_left = !prepared.patch.is_empty();
+    let is_left = !found.patch.is_empty();
     if is_left {
-        save(tx, prepared)?;
-        parts::update_parts(tx, edit, prepared.method, &prepared.patch, &prepared.base)?;
+        save(tx, found)?;
+        parts::update_parts(tx, edit, found.method, &found.patch, &found.base)?;
     }
-    base::rebase(tx, prepared.kind, &prepared.record)?;
+    base::rebase(tx, found.kind, &found.record)?;
     Ok(is_left)
 }

@@ -16,9 +16,9 @@ use crate::store::edits::acked::id_list;
 use crate::store::edits::coalesce::coalesce;
 use crate::store::edits::next_tasks;
 use crate::store::edits::outbox::{forget_request, frozen_keys};
-use crate::store::edits::pending::{PendingEdit, load_to_send, text};
+use crate::store::edits::pending::{PendingEdit, load_to_send};
 use crate::store::edits::prepare::prepare;
-use crate::store::{StoreError, gate};
+use crate::store::{StoreError, gate, rows};
 
 /// Operations of one bulk request, at most (contract 7).
 pub(crate) const OPERATIONS_MAX: usize = 50;
@@ -85,10 +85,10 @@ fn freeze_one(
         {
             return resend(tx, key);
         }
-        let Some(prepared) = load_to_send(tx, edit)? else { continue };
-        let Some(prepared) = coalesce(tx, prepared, with, now)? else { continue };
-        if let Some((prepared, if_match)) = prepare(tx, prepared, policy, now)? {
-            fit.push((prepared, if_match));
+        let Some(found) = load_to_send(tx, edit)? else { continue };
+        let Some(found) = coalesce(tx, found, with, now)? else { continue };
+        if let Some((found, if_match)) = prepare(tx, found, policy, now)? {
+            fit.push((found, if_match));
         }
         if fit.len() >= OPERATIONS_MAX {
             break;
@@ -96,18 +96,18 @@ fn freeze_one(
     }
     let (verb, path, body) = match &fit[..] {
         [] => return Ok(None),
-        [(prepared, _)] => single_request(prepared)?,
+        [(found, _)] => single_request(found)?,
         [(first, _), ..] => bulk_request(first.kind, &fit),
     };
-    for (prepared, _) in fit.iter().filter(|(prepared, _)| prepared.request_given_up) {
-        forget_request(tx, prepared.id)?;
+    for (found, _) in fit.iter().filter(|(found, _)| found.request_given_up) {
+        forget_request(tx, found.id)?;
     }
     tx.prepare_cached(
         "INSERT INTO _requests (idempotency_key, verb, path, body, unacked_attempts) VALUES (?1, ?2, ?3, ?4, 1)",
     )?
     .execute((new_key, verb, path, body))?;
     // One statement for all edits: the guards cost more for each statement than for each row.
-    let list = id_list(fit.iter().map(|(prepared, if_match)| (prepared.id, *if_match)));
+    let list = id_list(fit.iter().map(|(found, if_match)| (found.id, *if_match)));
     tx.prepare_cached(
         "UPDATE edits SET state = 'sending', idempotency_key = ?2, attempts = attempts + 1,
                  next_attempt_at = NULL, reason_code = NULL, reason = NULL, problem = NULL
@@ -161,19 +161,19 @@ fn load_request(connection: &Connection, key: &str) -> Result<Option<Request>, S
 
 type Frozen = (&'static str, String, Option<String>);
 
-fn single_request(prepared: &PendingEdit) -> Result<Frozen, StoreError> {
-    let PendingEdit { kind, record, .. } = prepared;
+fn single_request(found: &PendingEdit) -> Result<Frozen, StoreError> {
+    let PendingEdit { kind, record, .. } = found;
     let id =
         Uuid::try_parse(record).map_err(|_| StoreError::InvalidContent(format!("an edit of the record {record}")))?;
-    Ok(match prepared.method {
+    Ok(match found.method {
         Method::Create => {
             let mut body = Map::new();
             body.insert("id".to_owned(), record.as_str().into());
-            body.extend(sendable(*kind, &prepared.patch));
+            body.extend(sendable(*kind, &found.patch));
             ("POST", paths::collection(*kind), Some(Value::Object(body).to_string()))
         }
         Method::Update => {
-            ("PATCH", paths::record(*kind, id), Some(Value::Object(sendable(*kind, &prepared.patch)).to_string()))
+            ("PATCH", paths::record(*kind, id), Some(Value::Object(sendable(*kind, &found.patch)).to_string()))
         }
         Method::Delete => ("DELETE", paths::record(*kind, id), None),
     })
@@ -201,6 +201,6 @@ fn bulk_request(kind: Kind, fit: &[(PendingEdit, Option<i64>)]) -> Frozen {
         if_match: *if_match,
         data: (*method != Method::Delete).then(|| sendable(kind, patch)),
     });
-    let body = text(&Body { operations: operations.collect() });
+    let body = rows::json_text(&Body { operations: operations.collect() });
     ("POST", format!("{}{BULK}", paths::collection(kind)), Some(body))
 }

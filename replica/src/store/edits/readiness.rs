@@ -87,7 +87,8 @@ impl Readiness {
     }
 }
 
-/// Decides whether an edit may be sent. `server`: the precondition that holds at the server now, with all accepted edits; called only when the decision depends on it, because it costs a query.
+/// Decides whether an edit may be sent. `server`: what the server holds, with all accepted edits. It is called only when the decision
+/// depends on it, because it costs a query.
 pub(super) fn readiness<E>(
     edit: &Facts,
     dependencies: &Dependencies,

@@ -1,5 +1,6 @@
 //! Why an edit does not go on: the fixed word for programs (`edits.reason_code`) and the sentence for people
-//! (`edits.reason`), which are written and cleared together. Must not decide the state of an edit.
+//! (`edits.reason`), which are written and cleared together. Writes the values of an edit that waits for a person in the
+//! server's form. Must not decide the state of an edit.
 
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};

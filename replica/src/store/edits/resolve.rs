@@ -93,21 +93,20 @@ fn resolve_in(
         return Err(refused(format!("{} is not in conflict; its change is {}", found.name, found.state)));
     }
     let judgement = compare(tx, &found)?.merge;
-    let whole = match (&resolution.rest, resolution.fields.is_empty()) {
-        (Some(Choice::Mine), true) => Some(true),
-        (Some(Choice::Theirs), true) => Some(false),
-        _ => None,
-    };
+    let whole = resolution.rest.as_ref().filter(|_| resolution.fields.is_empty());
     let is_gone = matches!(judgement, MergeResult::DeletedThere | MergeResult::IdTaken(_));
-    if whole == Some(false) && (found.method == Method::Delete || !matches!(judgement, MergeResult::Conflict(_))) {
+    // Only conflicting fields of an update or a create are settled one by one.
+    if matches!(whole, Some(Choice::Theirs))
+        && (found.method == Method::Delete || !matches!(judgement, MergeResult::Conflict(_)))
+    {
         return gate::with_guards_off(tx, |tx| take_theirs(tx, &found, is_gone, now));
     }
     match (judgement, whole) {
-        (MergeResult::DeletedThere, Some(true)) if found.is_lost() => {
+        (MergeResult::DeletedThere, Some(Choice::Mine)) if found.is_lost() => {
             gate::with_guards_off(tx, |tx| make_again(tx, found))
         }
-        (MergeResult::DeletedThere, Some(true)) => undo::make_anew(tx, &found, now).map(DecisionOutcome::Done),
-        (MergeResult::IdTaken(conflicts), Some(true)) => {
+        (MergeResult::DeletedThere, Some(Choice::Mine)) => undo::make_anew(tx, &found, now).map(DecisionOutcome::Done),
+        (MergeResult::IdTaken(conflicts), Some(Choice::Mine)) => {
             if conflicts.is_empty()
                 || base::with_acked(tx, found.kind, &found.record)?.is_none_or(|known| known.deleted)
             {
@@ -126,7 +125,7 @@ fn resolve_in(
         (MergeResult::DeletedThere | MergeResult::IdTaken(_), _) => {
             Err(refused(format!("{} can only be resolved as a whole: as mine, or as theirs", found.name)))
         }
-        (MergeResult::Conflict(conflicts), Some(true)) if found.method == Method::Delete => {
+        (MergeResult::Conflict(conflicts), Some(Choice::Mine)) if found.method == Method::Delete => {
             gate::with_guards_off(tx, |tx| {
                 found.base.extend(side(&conflicts, |conflict| &conflict.theirs));
                 let text = format!("{} is deleted as it is now", found.name);

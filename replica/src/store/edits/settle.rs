@@ -96,8 +96,8 @@ pub(crate) fn forget_old(tx: &Transaction<'_>, now: Timestamp, newest_event: Tim
     Ok(())
 }
 
-/// Ends edits: moves them to the history, which holds the parts of a coalesced edit as separate edits. Each edit with the position at
-/// which the server has it; None keeps the position of the response.
+/// Ends edits: moves them to the history, which holds the parts of a coalesced edit as separate edits. Each edit with the
+/// position at which the server has it; None keeps the position of the response.
 pub(crate) fn finish(
     tx: &Transaction<'_>,
     edits: &[Acked],
@@ -241,7 +241,7 @@ pub(crate) fn record_is_deleted(
             let edit = edit.edit;
             need_person(tx, edit, reason.clone())?;
             // The record is gone, so the request has nothing to change.
-            outbox::give_up(tx, edit, false)?;
+            outbox::give_up_unanswered(tx, edit)?;
             let name = pending::name_of(tx, edit)?;
             let why = reason.sentence();
             log(tx, LogLevel::Warning, &format!("{name} needs you (edit {edit}, conflict), a {kind}: {why}."))?;

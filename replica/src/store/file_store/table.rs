@@ -85,9 +85,9 @@ pub(crate) fn request(tx: &Transaction<'_>, choice: FileChoice<'_>, now: Timesta
 /// The most files that are read at once, of those to send or to fetch.
 const DUE_MAX: i64 = 100;
 
-/// Hashes of the files whose bytes are here and not yet on the server, and that a document, a waiting capture or a waiting edit names: an edit is held until its
-/// file is sent, also when a later edit names another file. Sorted. A refused file is sent again
-/// when a person retries an edit that names it.
+/// Hashes of the files to send, sorted: their bytes are here and not on the server, and a document, a waiting capture or a
+/// waiting edit names them. An edit is held until its file is sent, also when a later edit names another file. A refused file
+/// is sent again when a person retries an edit that names it.
 pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let condition = format!(
         "f.state = 'waiting' AND (

@@ -82,8 +82,8 @@ fn of_patch(known: &Fields, patch: &Fields) -> Fields {
     patch.keys().map(|name| (name.clone(), known.get(name).cloned().unwrap_or_default())).collect()
 }
 
-/// How a found row differs from the known row: the changed fields that a person may write, as found; and true when a column that only
-/// the server sets differs. `missing`: columns that are not compared.
+/// How a found row differs from the known row: the changed fields that a person may write, as found; and true when a column
+/// that only the server sets differs. `missing`: columns that are not compared.
 fn difference(resource: &Resource, known: &StoredRecord, row: &FoundRow, missing: &[&str]) -> (Fields, bool) {
     let is_compared = |name: &str| !missing.contains(&name);
     let (mut patch, mut is_set_back) = (Fields::new(), false);

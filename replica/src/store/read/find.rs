@@ -12,8 +12,8 @@ const ID_SHOWN_MIN: usize = 8;
 /// The most candidates that are named when an id is ambiguous.
 const CANDIDATES_MAX: usize = 5;
 
-/// The kinds and ids of the records whose id begins with `prefix`, at most [`CANDIDATES_MAX`]. `include_deleted` also finds records without a row: those of edits, of the
-/// history and of tombstones.
+/// The kinds and ids of the records whose id begins with `prefix`, at most [`CANDIDATES_MAX`].
+/// `include_deleted` also finds records without a row: those of edits, of the history and of tombstones.
 pub(crate) fn find_by_prefix(
     connection: &Connection,
     prefix: &str,

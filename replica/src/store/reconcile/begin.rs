@@ -210,7 +210,8 @@ pub(crate) fn cause_to_reconcile(
     if is_another_history(tx, head)? {
         return Ok(Some(ReconcileCause::Restored { resume: cursor.map(str::to_owned).or(stored_cursor), fork: None }));
     }
-    // Known records that the feed did not show: the server lacks them, or a rebuild forgot the revision after the feed had shown them.
+    // Known records that the feed did not show: the server lacks them, or a rebuild forgot the revision after the feed had shown
+    // them.
     let has_unknown_revs = "SELECT EXISTS (SELECT 1 FROM _base WHERE rev IS NULL AND NOT deleted)";
     let is_any_unknown: bool = tx.query_row(has_unknown_revs, [], |row| row.get(0))?;
     Ok(is_any_unknown.then_some(ReconcileCause::Asked { accepted: false }))

@@ -2,7 +2,7 @@
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
 use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
 use crate::store::edits::acked;
@@ -67,9 +67,7 @@ pub(crate) fn sweep(
         };
         let before = before.unwrap_or(of);
         let accepted = accepted || hearth_simulated::planted(hearth_simulated::PlantedFault::MassDeleteUnguarded);
-        let (min, share) =
-            if only_changes { (MASS_LISTED_MIN, MASS_LISTED_SHARE) } else { (MASS_DELETE_MIN, MASS_DELETE_SHARE) };
-        if !accepted && gone > min && gone > before / share {
+        if !accepted && is_mass(only_changes, gone, before) {
             return Ok(SweepOutcome::TooMany { gone, of });
         }
         if gone > 0 {
@@ -82,19 +80,37 @@ pub(crate) fn sweep(
                 mirror::delete(tx, kind, id, *rev, has_edits, now)?;
             }
         } else {
-            for listing::Vanished { id, rev, has_edits, .. } in &vanished {
-                // A record of unknown revision was probably lost with the discarded history. If somebody has deleted it instead,
-                // the server refuses its id later.
-                let is_lost = restored && base::newest_rev(tx, kind, id)?.is_none();
-                let reason = if is_lost { Reason::RecordLost } else { Reason::DeletedThere };
-                // The last version stays until the end of the reconcile: edits that a restored server lost may be offered again
-                // then.
-                mirror::delete_but_version(tx, kind, id, *rev, *has_edits, &reason, now)?;
-            }
+            delete_unlisted(tx, kind, &vanished, restored, now)?;
         }
         tx.execute("UPDATE _reconcile SET deleted_count = deleted_count + ?1", [gone])?;
         listing::clear_kind(tx, kind)?;
         advance(tx, then)?;
         Ok(SweepOutcome::Done)
     })
+}
+
+/// True when so many deletions of `of` records need a person's agreement. `is_proven`: a list of deletions proves each.
+const fn is_mass(is_proven: bool, gone: i64, of: i64) -> bool {
+    let (min, share) =
+        if is_proven { (MASS_LISTED_MIN, MASS_LISTED_SHARE) } else { (MASS_DELETE_MIN, MASS_DELETE_SHARE) };
+    gone > min && gone > of / share
+}
+
+/// Deletes records that the whole list did not show. The last versions stay until the end of the reconcile: edits that a restored
+/// server lost may be offered again then.
+fn delete_unlisted(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    vanished: &[listing::Vanished],
+    restored: bool,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for listing::Vanished { id, rev, has_edits, .. } in vanished {
+        // A record of unknown revision was probably lost with the discarded history. If somebody has deleted it instead, the
+        // server refuses its id later.
+        let is_lost = restored && base::newest_rev(tx, kind, id)?.is_none();
+        let reason = if is_lost { Reason::RecordLost } else { Reason::DeletedThere };
+        mirror::delete_but_version(tx, kind, id, *rev, *has_edits, &reason, now)?;
+    }
+    Ok(())
 }

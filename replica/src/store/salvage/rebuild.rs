@@ -1,5 +1,6 @@
-//! The steps of a rebuild. A sound database fetches all records again. A damaged file is copied aside, a new database is made from the copy, and SQLite's backup writes the
-//! new database over the damaged one, so that programs that have it open continue. Must not read tables itself.
+//! The steps of a rebuild. A sound database fetches all records again. A damaged file is copied aside, a new database is made
+//! from the copy, and SQLite's backup writes the new database over the damaged one, so that programs that have it open continue.
+//! Must not read tables itself.
 
 use std::io::Write;
 use std::path::Path;

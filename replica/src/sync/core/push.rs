@@ -84,9 +84,10 @@ pub(crate) enum Input {
     FeedApplied { affects_edits: bool, confirms_edits: bool },
     /// The plan of the edits is ready. `has_open_edits`: some edits are unsettled and need no person.
     Planned { ready: Vec<ReadyEdits>, has_open_edits: bool },
-    /// A request with edits has ended. `sent`: the edits the push asked to send; `carried`: the edits in the request. Without
-    /// an answer, the edits may have been applied. `is_stale`: the answer does not count, because it belongs to an earlier
-    /// connection epoch. A repetition with the same key gets the true answer.
+    /// A request with edits has ended. `sent`: the edits the push asked to send; `carried`: the edits in the request. An empty
+    /// `answer`: nothing was sent, because the edits have ended or wait for a person. Without an answer, the edits may have been
+    /// applied. `is_stale`: the response is of an earlier connection epoch; `answer` is then `NoAnswer`, and says nothing of the
+    /// line. A repetition with the same key gets the true answer.
     Completed { sent: Vec<i64>, carried: Vec<i64>, answer: Result<EditAnswers, Failure>, is_stale: bool },
     /// The record of a create whose id already exists was fetched: its revision, if it holds all values of the create, because
     /// an earlier attempt was applied and its answer was lost. None: it has other values, or is deleted by now.

@@ -47,7 +47,8 @@ impl Engine {
     /// restored since they were sent, even if the cursor is still known; then their answers belong to a discarded history.
     pub(super) fn mark_edit_requests_stale(&mut self) {
         for pending in self.pending.values_mut() {
-            pending.is_stale |= matches!(pending.asked, Asked::Edits(..) | Asked::Other(Request::FetchRecord { .. }));
+            pending.is_stale |=
+                matches!(pending.asked, Asked::Edits { .. } | Asked::Other(Request::FetchRecord { .. }));
         }
     }
 
@@ -65,7 +66,7 @@ impl Engine {
             match outbox_request {
                 Some(outbox_request) => {
                     let http = HttpRequest::edits(&outbox_request);
-                    self.send(Asked::Edits(sent, outbox_request), http);
+                    self.send(Asked::Edits { sent, request: outbox_request }, http);
                 }
                 None => {
                     let (carried, answer, is_stale) = (Vec::new(), Ok(Vec::new()), false);

@@ -22,7 +22,7 @@ impl Engine {
         let response = response.map_err(Failure::NoAnswer);
         let request = match asked {
             Asked::Other(request) => request,
-            Asked::Edits(sent, request) => {
+            Asked::Edits { sent, request } => {
                 // A request without a response may be at fault, even a stale one.
                 let is_stale = is_stale && response.is_ok();
                 let answer = current(response, is_stale).and_then(|response| edit_answers(&response, &request));

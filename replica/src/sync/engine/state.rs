@@ -30,8 +30,8 @@ pub(super) struct PendingRequest {
 /// What a request asks.
 #[derive(Debug)]
 pub(super) enum Asked {
-    /// Takes edits: those that the core wanted to send, and the frozen request from the outbox.
-    Edits(Vec<i64>, push::Request),
+    /// Takes edits. `sent`: those that the core wanted to send. `request`: the frozen request from the outbox.
+    Edits { sent: Vec<i64>, request: push::Request },
     /// Anything else.
     Other(Request),
 }

@@ -140,7 +140,6 @@ async fn write_body(db: &Path, part: &Path, mut response: Response, begun: u64) 
     crate::store::files::make_private_directory(&folder).map_err(|error| StoreError::File(folder.clone(), error))?;
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(begun == 0).append(begun > 0);
-    #[cfg(unix)]
     options.mode(0o600);
     let mut file = options.open(part).await.map_err(at)?;
     let mut length = begun;

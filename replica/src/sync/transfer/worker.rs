@@ -43,7 +43,7 @@ pub(in crate::sync) struct TransferTask {
 }
 
 impl TransferTask {
-    /// Begins, without contact. `changed` is notified of each change of the database. `is_single_run`: the sync ends when it has
+    /// Begins, without contact. `changed` tells each change of the database. `is_single_run`: the sync ends when it has
     /// reached its goal, and sends as few requests as it can.
     pub(in crate::sync) fn start(store: Store, is_single_run: bool, changed: watch::Receiver<()>) -> TransferTask {
         let (sender, receiver) = watch::channel(None);
@@ -76,7 +76,7 @@ impl TransferTask {
     }
 }
 
-/// The database of the transfer and of the captures. It is opened when it is first used, and again after a failure to open.
+/// The database of the transfer, of the captures and of a refill. It is opened when it is first used, and again after a failure to open.
 #[derive(Clone)]
 pub(in crate::sync) struct Store {
     pub(in crate::sync) db: PathBuf,

@@ -37,9 +37,9 @@ pub(crate) fn make(tx: &Transaction<'_>) -> Result<(), StoreError> {
 
 /// Makes the next task of one completion. A completion that makes no next task is no longer noted.
 fn make_next(tx: &Transaction<'_>, edit: i64, task: &str) -> Result<(), StoreError> {
-    let made = match (completion(tx, edit)?, next_of_task(tx, edit, task)?) {
-        (Some(completion), Some(next)) => Some(insert(tx, edit, completion, &next)?),
-        _ => None,
+    let made = match completion(tx, edit)? {
+        Some(by) => next_of_task(tx, edit, task)?.map(|next| insert(tx, edit, by, &next)).transpose()?,
+        None => None,
     };
     let text = "UPDATE _outbox SET next_edit = ?2, completes = iif(?2 IS NULL, NULL, completes) WHERE edit_id = ?1";
     tx.prepare_cached(text)?.execute((edit, made))?;

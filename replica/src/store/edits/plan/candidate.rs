@@ -78,7 +78,9 @@ impl Candidate {
         // Nothing waits for a request that is never sent.
         let mut targets = if follows.is_some() { Vec::new() } else { references(kind, texts)? };
         targets.extend(completes.then(|| ZONE_ORDER.to_owned()));
-        targets.extend(row.get::<_, Option<String>>(12)?);
+        if follows.is_none() {
+            targets.extend(row.get::<_, Option<String>>(12)?);
+        }
         Ok(Candidate {
             id: row.get(0)?,
             kind,

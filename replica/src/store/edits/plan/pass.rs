@@ -66,7 +66,7 @@ struct Pass<'a> {
     marks: Marks,
     /// The hold on the edits of each record.
     of_record: HashMap<String, Holder>,
-    /// The hold on each record by edits of records that refer to the record.
+    /// The hold on each record by edits of records that refer to it or replace it, and on the time zone.
     referring: HashMap<String, Holder>,
     /// The index in `ready` of each frozen request.
     requests: HashMap<String, usize>,
@@ -119,7 +119,10 @@ impl<'a> Pass<'a> {
         };
         let decision = readiness(&edit.facts, &dependencies, || {
             let known = base::with_acked(self.connection, edit.kind, &edit.record)?;
-            Ok::<_, StoreError>(Precondition::from_columns(known.as_ref().and_then(|known| known.rev), known.is_none()))
+            Ok::<_, StoreError>(match known {
+                None => Precondition::Absent,
+                Some(known) => known.rev.map_or(Precondition::None, Precondition::Rev),
+            })
         })?;
         let chain = self.carry_out(&edit, own, decision);
         self.hold(&edit, decision.holds(), chain);

@@ -20,6 +20,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, reason: &Reason<'_>, lost: &[Lost]
     for Lost { edit, kind, record } in lost {
         // A retry is a new request: the old one may name a revision of the discarded history.
         outbox::forget_request(tx, *edit)?;
+        // An edit that had ended comes back from the history. An accepted edit is not there, and both statements find nothing.
         tx.execute(
             "INSERT INTO edits (id, kind, record_id, method, patch, base, attempts, origin, created_at)
              SELECT id, kind, record_id, method, patch, base, attempts, origin, created_at FROM edit_history WHERE id = ?1",
