@@ -5,16 +5,17 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::store::{StoreError, rows};
+use crate::store::StoreError;
 
 /// The title of a record: from the row, else from `before`, else the last known title. The kind's word when no title is
 /// known.
 pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
     let name = resource(kind).title;
-    let stored = rows::load_row(connection, kind, id)?;
-    let fields = stored.as_ref().map(|stored| &stored.fields).into_iter().chain(before.iter().copied());
-    let title = fields.filter_map(|fields| fields.get(name)?.as_str()).find(|title| !title.is_empty());
-    if let Some(title) = title {
+    let text = format!("SELECT {name} FROM {} WHERE id = ?1", kind.collection());
+    let stored: Option<String> =
+        connection.prepare_cached(&text)?.query_row([id], |row| row.get(0)).optional()?.flatten();
+    let before = before.iter().filter_map(|fields| fields.get(name)?.as_str());
+    if let Some(title) = stored.as_deref().into_iter().chain(before).find(|title| !title.is_empty()) {
         return Ok(title.to_owned());
     }
     // The row and `before` hold no title. Another edit of the record may hold one.
