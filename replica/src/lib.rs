@@ -1,14 +1,16 @@
 //! A full, writable copy of one Hearth home in a local SQLite database. Read in this order:
 //!
 //! - [`Replica`]: the methods for screens and command lines: read rows, queue edits. `decisions`: methods that decide
-//!   about edits. `control`: methods that steer a sync. `attached`: files of documents. `captured`: photos and drafts. `maintenance`: search by id, export, rebuild.
+//!   about edits. `control`: methods that steer a sync. `attached`: files of documents.
+//!   `captured`: photos and drafts. `maintenance`: search by id, export, rebuild.
 //! - `model`: plain types that all layers share. `store`: tables, triggers, merge of server state and edits. The only
 //!   SQL.
 //! - [`sync`]: keeps the copy current: a pure core that decides, and a driver with the IO. `supervisor`: restarts a
 //!   sync after damage.
 //! - [`notification`]: tells other processes about a change of the database.
 //! - [`doctor`]: finds faults and names the next command; [`address`] adds the flags of the home to a command.
-//! - `import_file`: reads the file of an import. `opener`: opens a file on the desktop. `qr`: QR codes for a terminal. [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
+//! - `import_file`: reads the file of an import. `opener`: opens a file on the desktop. `qr`: QR codes for a terminal.
+//!   [`log`]: log lines of a sync. [`profile`]: the database, server and key of a home.
 //!
 //! The database is a public interface: a script with plain SQL can do all that this crate does.
 

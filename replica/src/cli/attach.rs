@@ -1,4 +1,5 @@
-//! `attach`: files become documents of an item, a vehicle or the home. Works without a server. Must not know how files reach the server.
+//! `attach`: files become documents of an item, a vehicle or the home. Works without a server.
+//! Must not know how files reach the server.
 
 use std::path::PathBuf;
 

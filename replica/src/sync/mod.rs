@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Besides: `client`, `stream` and `sse` move bytes; `sse_decoder` decodes a stream for a driver without a network;
-//! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts of the server;
-//! `calendars` makes links for calendar programs; `listings` reads all records for a comparison; `refill` sends all records to an empty home.
+//! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts
+//! of the server; `calendars` makes links for calendar programs; `listings` reads all records for a comparison; `refill` sends all records to an empty home.
 //!
 //! `transfer` brings the bytes of files to the server and back; `captures` sends captures and reads what became of them. `runtime`: the clock and the threads.
 //!

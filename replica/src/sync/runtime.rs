@@ -6,8 +6,8 @@ use hearth_contract::formats::Timestamp;
 
 use crate::store::StoreError;
 
-/// The time of this machine, which may be wrong: for timestamps, and for what costs little when it is wrong. What happens to an
-/// edit must not depend on it.
+/// The clock of this machine, which may be wrong. It gives timestamps and the age of the last look for damage. No decision about an
+/// edit may depend on it.
 pub fn wall_clock() -> Timestamp {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))

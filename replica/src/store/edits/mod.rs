@@ -3,7 +3,8 @@
 //! - Making: [`write`](mod@write), [`list`], [`history`], [`names`], [`import_ref`].
 //! - Sending: [`plan`] chooses the edits ([`readiness`] decides, [`create_deps`] prevents circles), [`prepare`] merges an edit
 //!   with the server's version ([`next_step`] decides, [`adapt`], [`coalesce`]), and [`push`] freezes the request in the [`outbox`].
-//! - Confirming: [`answers`] records responses ([`completion_time`]: one refusal needs no person), [`acked`] what the server has, [`already_applied`] what it had before,
+//! - Confirming: [`answers`] records responses ([`completion_time`]: one refusal needs no person), [`acked`]
+//!   what the server has, [`already_applied`] what it had before,
 //!   [`missed_events`] what may have been applied without a response, and [`settle`] ends edits.
 //! - [`next_tasks`]: the tasks that follow completed recurring tasks, shown before the server makes them.
 //! - Deciding: [`decide`], [`resolve`] and [`undo`], several in one transaction ([`decisions`]); [`recheck`] ends conflicts
