@@ -140,8 +140,11 @@ fn look(context: &Context, replica: &Replica) {
     drop(runtime::block_on(signals::run_within(LOOK_TIME, exchange_captures(&config, &lock))));
 }
 
-/// Sends the captures that wait, until the deadline. The failure says how many are left.
+/// Sends what the sync could not send of captures, until the deadline. The failure says how many are left.
 pub(super) fn finish(context: &Context, replica: &Replica, deadline: Instant) -> Result<(), Failure> {
+    if !replica.captures()?.iter().any(|capture| capture.is_unsent) {
+        return Ok(());
+    }
     let waits = || -> Result<usize, Failure> {
         Ok(replica.captures()?.iter().filter(|capture| capture.state == CaptureState::Waiting).count())
     };

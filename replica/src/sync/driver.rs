@@ -32,6 +32,9 @@ use crate::{notification, profile};
 /// How long the end of a sync waits for work on files, such as reading a large file. The next start looks for damage again then.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 
+/// How long a sync that has reached its goal waits for the exchange about captures, which is no part of the goal.
+const EXCHANGE_LIMIT: Duration = Duration::from_secs(3);
+
 /// Syncs until the goal is reached or `stop` becomes true. SQLite blocks only threads for blocking work.
 pub async fn run(
     config: SyncConfig,
@@ -65,12 +68,15 @@ pub async fn run(
     let store = Store::new(&config.db);
     let transfer = TransferTask::start(store.clone(), until.is_single_run(), changed.clone());
     let mut exchange = JoinSet::new();
-    exchange.spawn(captures::run(store.clone(), transfer.contact(), changed.clone()));
+    match until {
+        Until::Pushed => exchange.spawn(captures::run_once(store.clone(), transfer.contact())),
+        _ => exchange.spawn(captures::run(store.clone(), transfer.contact(), changed.clone())),
+    };
     let (mut requests, db) = (JoinSet::new(), config.db.clone());
     requests.spawn(async move { Err(inspector::inspect(db, until, looked_at, now).await) });
     let mut driver = Driver {
         transfer,
-        _captures: exchange,
+        exchange,
         key_file: KeyFile::new(config.key_file.clone(), config.key.clone()),
         cancel: engine.cancel_flag(),
         stop,
@@ -94,6 +100,9 @@ pub async fn run(
                 break;
             }
         }
+    }
+    if until == Until::Pushed && matches!(end, Ok(Some(EndReason::Done))) {
+        driver.finish_exchange().await;
     }
     drop(watcher);
     let close = |engine: &mut Engine, now| {
@@ -151,8 +160,8 @@ struct Driver {
     client: Client,
     /// The files that are sent and fetched beside the records.
     transfer: TransferTask,
-    /// The captures that are sent beside the records. Ends when dropped.
-    _captures: JoinSet<()>,
+    /// The exchange about captures beside the records. Ends when dropped.
+    exchange: JoinSet<()>,
     config: SyncConfig,
     key_file: KeyFile,
     /// The zero of the steady clock.
@@ -251,6 +260,14 @@ impl Driver {
             notification::notify(&self.config.db);
         }
         Ok(end)
+    }
+
+    /// Waits for the end of the exchange about captures, for a limited time.
+    async fn finish_exchange(&mut self) {
+        tokio::select! {
+            () = stopped(&mut self.stop) => {}
+            _ = tokio::time::timeout(EXCHANGE_LIMIT, self.exchange.join_next()) => {}
+        }
     }
 
     /// Executes a command. Returns the reason when the sync ends.

@@ -7,4 +7,4 @@ mod ask;
 mod worker;
 
 pub use worker::exchange_captures;
-pub(super) use worker::run;
+pub(super) use worker::{run, run_once};

@@ -41,13 +41,13 @@ const FIRST_LOOK_DOUBLINGS: u32 = 4;
 /// The pause after the server gave no text, and after the database has failed.
 const FAULT_PAUSE: Duration = Duration::from_secs(60);
 
-/// The most texts that one call of [`exchange_captures`] asks for.
+/// The most texts that one exchange outside a lasting sync asks for.
 const TEXTS_MAX: usize = 20;
 
 /// The client while there is contact, and the number of its key.
 type Contact = watch::Receiver<Option<(Client, u64)>>;
 
-/// Runs the exchange beside a sync, until aborted. `changed` tells each change of the database.
+/// Runs the exchange beside a lasting sync, until aborted. `changed` tells each change of the database.
 pub(in crate::sync) async fn run(store: Store, mut contact: Contact, mut changed: watch::Receiver<()>) {
     let mut exchange = Exchange::new(store);
     exchange.meet();
@@ -70,6 +70,15 @@ pub(in crate::sync) async fn run(store: Store, mut contact: Contact, mut changed
                 tokio::time::sleep(FAULT_PAUSE).await;
             }
         }
+    }
+}
+
+/// Exchanges once, when there is contact. For a sync to a goal, beside it.
+pub(in crate::sync) async fn run_once(store: Store, mut contact: Contact) {
+    let met = contact.wait_for(Option::is_some).await.ok().and_then(|met| met.clone());
+    let Some((client, _)) = met else { return };
+    if let Err(error) = exchange(store, &client).await {
+        tracing::warn!(%error, "captures cannot be sent or read");
     }
 }
 
@@ -234,13 +243,18 @@ pub async fn exchange_captures(config: &SyncConfig, _right: &SyncLock) -> Result
     let client = Client::new(&config.server, &config.key)?;
     let store = Store::new(&config.db);
     carry_all(&store, &client, Direction::Up).await?;
+    Ok(exchange(store, &client).await?)
+}
+
+/// Sends all captures that can be sent, then reads the server's lists and some texts.
+async fn exchange(store: Store, client: &Client) -> Result<(), StoreError> {
     let mut exchange = Exchange::new(store);
-    while !exchange.send(&client).await? {
+    while !exchange.send(client).await? {
         tokio::time::sleep_until(exchange.send_at).await;
     }
-    exchange.look(&client).await?;
+    exchange.look(client).await?;
     for _ in 0..TEXTS_MAX {
-        exchange.read_text(&client).await?;
+        exchange.read_text(client).await?;
         if exchange.texts.is_empty() {
             break;
         }
