@@ -78,6 +78,11 @@ impl Push {
         self.has_open_edits == Some(false) && !self.is_busy()
     }
 
+    /// Whether nothing is left that can be sent. Edits may wait for the feed, for a reconcile or for a person.
+    pub(in super::super) fn is_idle(&self) -> bool {
+        self.has_open_edits.is_some() && self.ready.is_empty() && !self.is_busy() && !self.is_planning
+    }
+
     /// Whether the key may write all collections, as far as known.
     pub(in super::super) fn is_allowed_all(&self) -> bool {
         self.forbidden.is_empty()
