@@ -216,3 +216,15 @@ async fn two_devices_capture_the_same_paper_on_their_own() {
 
 /// A picture of one pixel.
 const GIF: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn single_sync_without_streams_reads_the_list() {
+    let home = Home::new();
+    let without_streams = ["--faults", "429=always route=streams", "--faults-on-live"];
+    let (_server, _) = home.serve(&[&UNLIMITED[..], &without_streams].concat());
+    let (first, second) = (home.synced_device("first.db"), home.synced_device("second.db"));
+    first.run_ok(&["capture", &home.write_file("plate.txt", PLATE)]);
+    assert_eq!(first.sync(), 0);
+    // Contact, goal and end are one step of a sync that polls.
+    sync_until(&second, &["ready"]);
+}

@@ -140,7 +140,8 @@ fn look(context: &Context, replica: &Replica) {
     drop(runtime::block_on(signals::run_within(LOOK_TIME, exchange_captures(&config, &lock))));
 }
 
-/// Sends what the sync could not send of captures, until the deadline. The failure says how many are left.
+/// Sends the captures and decisions that the sync has not sent, or waits for the process that does, until the deadline. Fails when
+/// captures still wait, and says how many.
 pub(super) fn finish(context: &Context, replica: &Replica, deadline: Instant) -> Result<(), Failure> {
     if !replica.captures()?.iter().any(|capture| capture.is_unsent) {
         return Ok(());

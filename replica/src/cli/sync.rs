@@ -217,6 +217,10 @@ pub(super) fn sync_in_process(
         writable?;
         syncing.await?;
         ended?;
+        // The goal may be reached, and the exchange about captures not at its end.
+        if last.as_ref().is_ok_and(|last| is_reached(until, last, last.head)) {
+            return Ok(None);
+        }
         // The status is from before the stop; the sync has ended.
         Ok(Some(Status { daemon_pid: None, ..last? }))
     })

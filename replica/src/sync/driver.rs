@@ -262,8 +262,10 @@ impl Driver {
         Ok(end)
     }
 
-    /// Waits for the end of the exchange about captures, for a limited time.
+    /// Waits for the end of the exchange about captures, for a limited time. Contact, goal and end of a sync that polls are one step,
+    /// so the exchange may not have begun.
     async fn finish_exchange(&mut self) {
+        self.transfer.set_contact(true, &self.client);
         tokio::select! {
             () = stopped(&mut self.stop) => {}
             _ = tokio::time::timeout(EXCHANGE_LIMIT, self.exchange.join_next()) => {}

@@ -110,7 +110,8 @@ fn deletion_question_names_database() {
     let (_dir, db) = keyed_replica(&good_server());
     as_keeper(&db, ASKS);
     let program = format!("hearth-replica --db {} ", db.display());
-    // The server says who it is, and has no feed. A sync reads the feed before it ends with the question.
+    // The server says who it is, and has no feed. A sync reads the feed before it ends with the question, so
+    // these commands end at their time limit, and must name the question all the same.
     let short = ["--timeout", "1s"];
     let syncing =
         [&["sync"][..], &["verify"], &["verify", "--repair"], &["rebuild"]].map(|words| [words, &short].concat());

@@ -47,7 +47,7 @@ const TEXTS_MAX: usize = 20;
 /// The client while there is contact, and the number of its key.
 type Contact = watch::Receiver<Option<(Client, u64)>>;
 
-/// Runs the exchange beside a lasting sync, until aborted. `changed` tells each change of the database.
+/// Runs the exchange beside a sync, until aborted. `changed` tells each change of the database.
 pub(in crate::sync) async fn run(store: Store, mut contact: Contact, mut changed: watch::Receiver<()>) {
     let mut exchange = Exchange::new(store);
     exchange.meet();
@@ -73,7 +73,7 @@ pub(in crate::sync) async fn run(store: Store, mut contact: Contact, mut changed
     }
 }
 
-/// Exchanges once, when there is contact. For a sync to a goal, beside it.
+/// Waits for contact, then exchanges once. For a sync until all edits are sent.
 pub(in crate::sync) async fn run_once(store: Store, mut contact: Contact) {
     let met = contact.wait_for(Option::is_some).await.ok().and_then(|met| met.clone());
     let Some((client, _)) = met else { return };

@@ -84,25 +84,22 @@ impl Core {
         }
     }
 
-    /// Why a single run ends now. None: the run continues. A question for a person ends a run only where nothing else is left to
-    /// do: edits are sent and changes are read while it waits, and the server may be another by now.
+    /// Why a single run ends now. None: the run continues. An open question ends a run only when nothing else is left to do:
+    /// until then edits are sent and changes are read, and a person's request can begin the comparison again.
     fn end_reason(&self) -> Option<EndReason> {
         let question = self.reconciler.question();
         let is_current = self.link.is_applied() && (question.is_some() || !self.reconciler.is_running());
-        let is_sent = match question {
-            _ if self.until == Until::Current => true,
-            // An edit may wait for the end of the reconcile.
-            Some(_) => self.push.is_idle(),
-            None => self.push.is_done(),
-        };
+        // With a question, an edit may wait for the end of the reconcile.
+        let is_pushed = if question.is_some() { self.push.is_idle() } else { self.push.is_done() };
+        let is_push_finished = is_pushed || self.until == Until::Current;
         // A key that may not write some collections still serves for the others and for all reads.
-        let only_scopes_left = is_current && !is_sent && self.push.waits_for_scopes_only();
+        let only_scopes_left = is_current && !is_push_finished && self.push.waits_for_scopes_only();
         let continues = self.link.in_contact() && !self.push.is_allowed_all() && !only_scopes_left;
         let key_refusal = self.key_refusal().filter(|_| !continues).or(self.reconciler.key_refusal());
         match key_refusal {
             _ if self.link.is_paused() => Some(EndReason::Paused),
             Some(why) => Some(EndReason::NeedsKey(why.clone())),
-            None if is_current && is_sent => Some(match question {
+            None if is_current && is_push_finished => Some(match question {
                 Some(question) => EndReason::Blocked(BlockCause::Deletions, question.clone()),
                 None => EndReason::Done,
             }),

@@ -78,7 +78,8 @@ impl Push {
         self.has_open_edits == Some(false) && !self.is_busy()
     }
 
-    /// Whether nothing is left that can be sent. Edits may wait for the feed, for a reconcile or for a person.
+    /// Whether the plan is known and names no edit to send, and no answer is awaited. Edits may still wait for the feed or for a
+    /// reconcile.
     pub(in super::super) fn is_idle(&self) -> bool {
         self.has_open_edits.is_some() && self.ready.is_empty() && !self.is_busy() && !self.is_planning
     }
