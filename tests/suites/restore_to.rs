@@ -126,6 +126,12 @@ async fn cut_refill() -> (Device, Home, Vec<Value>) {
 #[tokio::test]
 async fn cut_refill_is_given_up_for_another_home() {
     let (device, _lost, all) = cut_refill().await;
+    let noted = || device.query_rows("SELECT phase, reason, refill_server, refill_home_id FROM _sync");
+    let before = noted();
+    let (_full, _server, client, arguments) = empty_home(&[]);
+    client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    assert_eq!((run(&device, &arguments).0, noted()), (5, before), "a refused home changes nothing");
+
     let (_home, _server, client, arguments) = empty_home(&[]);
     assert_eq!(run(&device, &arguments[..arguments.len() - 1]).0, 2, "it is a question");
     let (code, text) = run(&device, &arguments);
@@ -159,6 +165,25 @@ async fn refill_without_its_first_sync_goes_on() {
     // The profile has the key by now.
     let (code, text) = device.run_text(&["restore-to", "--server", client.url(), "--yes"]);
     assert_eq!(code, 0, "{text}");
+    assert_eq!(device.run_text(&["verify"]).0, 0);
+}
+
+#[tokio::test]
+async fn refill_whose_first_answer_is_lost_goes_on() {
+    let (device, _lost, all) = lost_home().await;
+    let (home, server, client, arguments) =
+        empty_home(&["--faults", "lost-answer=always route=begin_refill", "--faults-on-live"]);
+    let words: Vec<&str> = ["--db", &device.db].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+    let process = Process::start("hearth-replica", &words);
+    wait_until("the refill is noted", || device.phase() == "blocked");
+    process.kill();
+    server.kill();
+    let (_server, _) = home.serve(&UNLIMITED);
+    let (code, text) = device.run_text(&["sync"]);
+    assert!(code == 5 && text.contains("restore-to"), "{code}: {text}");
+    let (code, text) = device.run_text(&["restore-to", "--server", client.url(), "--yes"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(records(&client).await, all);
     assert_eq!(device.run_text(&["verify"]).0, 0);
 }
 

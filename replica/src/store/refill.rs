@@ -41,18 +41,24 @@ pub(crate) fn reason(server: &str) -> String {
     format!("the records of this replica go to an empty home on {server}, and not all are there yet")
 }
 
-/// Notes that the refill of a home has begun. Nothing is synced until it ends.
+/// Notes that the refill of a home begins, or goes on. Nothing is synced until it ends. The place of another home's refill is forgotten:
+/// a record that is sent again changes nothing.
 pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) -> Result<(), StoreError> {
+    let text = "UPDATE _sync SET refill_kind = CASE refill_home_id WHEN ?2 THEN refill_kind END,
+             refill_after_id = CASE refill_home_id WHEN ?2 THEN refill_after_id END,
+             refill_server = ?1, refill_home_id = ?2, phase = ?3, blocked_by = ?4, reason = ?5";
     gate::sync_tx(connection, |tx| {
-        let begin = "UPDATE _sync SET refill_server = ?1, refill_home_id = ?2 WHERE refill_server IS NULL";
-        tx.execute(begin, (server, home_id))?;
-        let reason = reason(server);
-        tx.execute(
-            "UPDATE _sync SET phase = ?1, blocked_by = ?2, reason = ?3",
-            (Phase::Blocked, BlockCause::Refill, &reason),
-        )?;
+        tx.execute(text, (server, home_id, Phase::Blocked, BlockCause::Refill, reason(server)))?;
         log(tx, LogLevel::Warning, &format!("The records of this replica go to an empty home on {server}."))
     })
+}
+
+/// Undoes [`begin`], when the server refuses the refill. `before`: the refill that had begun before.
+pub(crate) fn restore(connection: &mut Connection, before: Option<&Refill>) -> Result<(), StoreError> {
+    match before {
+        Some(refill) => begin(connection, &refill.server, &refill.home_id),
+        None => give_up(connection),
+    }
 }
 
 /// Gives up a refill that has begun and not ended. The replica goes on with its home; nothing of it has changed.
@@ -63,7 +69,7 @@ pub(crate) fn give_up(connection: &mut Connection) -> Result<(), StoreError> {
          WHERE refill_server IS NOT NULL";
     gate::sync_tx(connection, |tx| match tx.execute(text, [])? {
         0 => Ok(()),
-        _ => log(tx, LogLevel::Warning, "The refill of another home is given up; this replica goes on with its home."),
+        _ => log(tx, LogLevel::Warning, "The refill is given up; this replica goes on with its home."),
     })
 }
 

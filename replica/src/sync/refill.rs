@@ -81,8 +81,8 @@ pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
 }
 
 /// Fills the empty home of a key, and makes the database a replica of that home. The caller holds the sync lock. `from`: the id
-/// of the lost home. `sent`: gets the number of records that the home has so far. A cut refill of another home is given up as soon as
-/// the server has begun this one.
+/// of the lost home. `sent`: gets the number of records that the home has so far. A cut refill of another home is given up,
+/// unless the server refuses this one.
 pub async fn refill_home(
     db: &Path,
     server: &str,
@@ -95,15 +95,16 @@ pub async fn refill_home(
     let sender = Sender { client, store: Store::new(db) };
     let begun = sender.read(refill::load).await?;
     let goes_on = begun.as_ref().is_some_and(|begun| begun.home_id == home.home_id);
-    let is_ended = sender.begin(from).await?;
-    if is_ended && !goes_on {
-        return Err(RefillError::NotEmpty("this home is not empty: it was refilled before".to_owned()));
-    }
-    if !goes_on {
-        sender.write(refill::give_up).await?;
-    }
+    // The note precedes the request: when the answer is lost, `status` names the home, and the same command goes on.
     let (address, home_id) = (server.to_owned(), home.home_id.clone());
     sender.write(move |connection| refill::begin(connection, &address, &home_id)).await?;
+    let is_ended = match sender.begin(from, goes_on).await {
+        Err(refused @ RefillError::NotEmpty(_)) if !goes_on => {
+            sender.write(move |connection| refill::restore(connection, begun.as_ref())).await?;
+            return Err(refused);
+        }
+        answer => answer?,
+    };
     let mut report = RefillReport::default();
     if is_ended {
         report.records = sender.read(refill::count).await?;
@@ -152,14 +153,17 @@ impl Sender {
         self.write(move |connection| work(connection)).await
     }
 
-    /// Begins the refill on the server. True: an earlier run of this command has ended it there.
-    async fn begin(&self, from: &str) -> Result<bool, RefillError> {
+    /// Begins the refill on the server. True: an earlier run of this command has ended it there. `goes_on`: there was such a run.
+    async fn begin(&self, from: &str, goes_on: bool) -> Result<bool, RefillError> {
         /// The refill as the server tells it.
         #[derive(Deserialize)]
         struct Begun {
             ended_at: Option<String>,
         }
         match self.ask::<Begun>("POST", paths::REFILL, Some(json!({ "from": from }))).await {
+            Ok(Begun { ended_at: Some(_) }) if !goes_on => {
+                Err(RefillError::NotEmpty("this home is not empty: it was refilled before".to_owned()))
+            }
             Ok(begun) => Ok(begun.ended_at.is_some()),
             Err(ClientError::Refused(409, why)) => Err(RefillError::NotEmpty(why)),
             Err(error) => Err(error.into()),
