@@ -202,6 +202,43 @@ async fn home_with_records_is_not_refilled() {
 }
 
 #[tokio::test]
+async fn refused_begin_changes_nothing() {
+    let (device, _lost, _) = lost_home().await;
+    let profile = || ["toml", "key"].map(|part| fs::read_to_string(format!("{}.{part}", device.db)).unwrap());
+    let before = profile();
+    let (_home, _server, _, arguments) =
+        empty_home(&["--faults", "429=always route=begin_refill retry-after=0", "--faults-on-live"]);
+    let (code, text) = run(&device, &arguments);
+    assert_eq!(code, 1, "{text}");
+    assert_eq!(profile(), before, "the replica still follows its own home");
+    assert_ne!(device.phase(), "blocked");
+}
+
+#[tokio::test]
+async fn refused_file_names_its_document_and_the_refill_goes_on() {
+    let lost = Home::new();
+    let (server, _) = lost.serve(&UNLIMITED);
+    let device = lost.create_device("r.db");
+    assert_eq!(device.sync(), 0);
+    let file = lost.path("manual.txt");
+    fs::write(&file, "Turn the wheel. ".repeat(200)).unwrap();
+    device.run_ok(&["attach", &file, "--to", "home"]);
+    assert_eq!(device.sync(), 0);
+    let document = device.query_text("SELECT id FROM documents");
+    server.kill();
+
+    let (home, server, client, arguments) = empty_home(&["--max-file", "1KiB"]);
+    let (code, text) = run(&device, &arguments);
+    assert!(code == 5 && text.contains(&document) && text.contains("--max-file"), "{code}: {text}");
+    server.kill();
+    let (_server, _) = home.serve(&UNLIMITED);
+    let (code, text) = run(&device, &arguments);
+    assert_eq!(code, 0, "{text}");
+    let sent = client.get(&format!("/v1/documents/{document}")).await;
+    assert_eq!(sent.data()["file_sha256"], device.query_text("SELECT file_sha256 FROM documents"));
+}
+
+#[tokio::test]
 async fn other_replica_of_the_lost_home_takes_the_filled_home_over() {
     let home = Home::new();
     let (server, client) = home.serve(&UNLIMITED);

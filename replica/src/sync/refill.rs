@@ -45,10 +45,13 @@ pub enum RefillError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The home of the key has records, or had some; with the server's sentence.
+    /// The home of the key has records, or had some; with the server's sentence. Nothing has begun.
     #[error("{0}")]
     NotEmpty(String),
-    /// The server refuses records: one sentence for each, at most [`NAMED_MAX`].
+    /// The server refuses to begin, for another reason. Nothing has begun.
+    #[error(transparent)]
+    NotBegun(ClientError),
+    /// The server refuses records or a file: one sentence for each, at most [`NAMED_MAX`].
     #[error("the server refuses {}", .0.join("; "))]
     Refused(Vec<String>),
 }
@@ -99,7 +102,7 @@ pub async fn refill_home(
     let (address, home_id) = (server.to_owned(), home.home_id.clone());
     sender.write(move |connection| refill::begin(connection, &address, &home_id)).await?;
     let is_ended = match sender.begin(from, goes_on).await {
-        Err(refused @ RefillError::NotEmpty(_)) if !goes_on => {
+        Err(refused @ (RefillError::NotEmpty(_) | RefillError::NotBegun(_))) if !goes_on => {
             sender.write(move |connection| refill::restore(connection, begun.as_ref())).await?;
             return Err(refused);
         }
@@ -166,6 +169,7 @@ impl Sender {
             }
             Ok(begun) => Ok(begun.ended_at.is_some()),
             Err(ClientError::Refused(409, why)) => Err(RefillError::NotEmpty(why)),
+            Err(error @ ClientError::Refused(400..500, _)) => Err(RefillError::NotBegun(error)),
             Err(error) => Err(error.into()),
         }
     }
@@ -259,10 +263,17 @@ impl Sender {
                 TransferEnd::Refused(refusal) => Failure::Refused(refusal),
                 TransferEnd::NoAnswer(why) => Failure::NoAnswer(why),
             };
-            pause_after(&failure, attempts, &mut lost).await.map_err(|()| match failure {
-                Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),
-                Failure::NoAnswer(why) => self.client.unreachable(why),
-            })?;
+            if pause_after(&failure, attempts, &mut lost).await.is_ok() {
+                continue;
+            }
+            return Err(match failure {
+                Failure::Refused(Refusal { status: 413 | 415, message, .. }) => {
+                    let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
+                    RefillError::Refused(vec![format!("the file of the document {id}: {message}")])
+                }
+                Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message).into(),
+                Failure::NoAnswer(why) => self.client.unreachable(why).into(),
+            });
         }
     }
 
