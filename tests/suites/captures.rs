@@ -225,6 +225,6 @@ async fn single_sync_without_streams_reads_the_list() {
     let (first, second) = (home.synced_device("first.db"), home.synced_device("second.db"));
     first.run_ok(&["capture", &home.write_file("plate.txt", PLATE)]);
     assert_eq!(first.sync(), 0);
-    // Contact, goal and end are one step of a sync that polls.
+    // When a sync polls, contact begins and the goal is reached in the same step.
     sync_until(&second, &["ready"]);
 }

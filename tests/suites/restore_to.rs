@@ -202,16 +202,31 @@ async fn home_with_records_is_not_refilled() {
 }
 
 #[tokio::test]
-async fn refused_begin_changes_nothing() {
-    let (device, _lost, _) = lost_home().await;
-    let profile = || ["toml", "key"].map(|part| fs::read_to_string(format!("{}.{part}", device.db)).unwrap());
-    let before = profile();
-    let (_home, _server, _, arguments) =
-        empty_home(&["--faults", "429=always route=begin_refill retry-after=0", "--faults-on-live"]);
-    let (code, text) = run(&device, &arguments);
-    assert_eq!(code, 1, "{text}");
-    assert_eq!(profile(), before, "the replica still follows its own home");
-    assert_ne!(device.phase(), "blocked");
+async fn home_that_another_replica_fills_meanwhile_is_taken_over() {
+    let lost = Home::new();
+    let (server, client) = lost.serve(&UNLIMITED);
+    client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
+    let [first, second] = ["first.db", "second.db"].map(|name| lost.create_device(name));
+    assert_eq!((first.sync(), second.sync()), (0, 0));
+    server.kill();
+
+    // The second replica notes the home, and its request does not arrive.
+    let (home, server, client, arguments) =
+        empty_home(&["--faults", "lost-request=always route=begin_refill", "--faults-on-live"]);
+    let words: Vec<&str> = ["--db", &second.db].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+    let process = Process::start("hearth-replica", &words);
+    wait_until("the refill is noted", || second.phase() == "blocked");
+    process.kill();
+    server.kill();
+    let (_server, _) = home.serve(&UNLIMITED);
+    assert_eq!(run(&first, &arguments).0, 0);
+    let (code, text) = run(&second, &arguments);
+    assert!(code == 5 && text.contains("refilled before"), "the same key has filled the home: {code}: {text}");
+    let take_over = ["init", "--server", client.url(), "--key-file", &arguments[4], "--take-over"];
+    let (code, text) = second.run_text(&take_over);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(second.sync(), 0);
+    assert_eq!(second.run_text(&["verify"]).0, 0);
 }
 
 #[tokio::test]

@@ -188,19 +188,17 @@ impl From<RefillError> for Failure {
     fn from(error: RefillError) -> Failure {
         let why = text::one_line(&error.to_string());
         match error {
-            RefillError::NotBegun(ClientError::Refused(404, _)) => {
+            RefillError::Client(ClientError::Refused(404, _)) => {
                 Failure::new(Exit::Failure, "this server takes no records of a replica: it is older than this program")
                     .hint("update hearth-server, and repeat the command")
             }
-            RefillError::Client(error) | RefillError::NotBegun(error) => error.into(),
+            RefillError::Client(error) => error.into(),
             RefillError::Store(error) => error.into(),
             RefillError::NotEmpty(_) => Failure::new(Exit::NeedsYou, why)
                 .hint("hearth-server team create NAME for an empty home, then key create --team NAME"),
-            RefillError::Refused(_) => {
-                Failure::new(Exit::NeedsYou, why).hint(
-                    "the same command goes on when the server takes them: update hearth-server if it is older, or raise its --max-file",
-                )
-            }
+            RefillError::Refused(_) => Failure::new(Exit::NeedsYou, why).hint(
+                "repeat the command after you update hearth-server or raise its --max-file; it goes on where it was",
+            ),
         }
     }
 }

@@ -90,8 +90,8 @@ impl RestoreTo {
         };
         // After a signal, the same command goes on where it was.
         let report = match runtime::block_on(signals::run_within(REFILL_LIMIT, refilled))?.ok_or_else(late)? {
-            Err(refused @ (RefillError::NotEmpty(_) | RefillError::NotBegun(_))) if plan.server.is_none() => {
-                // Nothing is bound to the new key, and the replica goes on with its home.
+            Err(refused @ RefillError::NotEmpty(_)) => {
+                // The server has bound nothing to this key. The key that was kept before may go on.
                 save_profile(context, context.profile.server.clone(), context.profile.key.clone())?;
                 return Err(refused.into());
             }

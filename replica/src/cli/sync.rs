@@ -217,8 +217,8 @@ pub(super) fn sync_in_process(
         writable?;
         syncing.await?;
         ended?;
-        // The goal may be reached, and the exchange about captures not at its end.
-        if last.as_ref().is_ok_and(|last| is_reached(until, last, last.head)) {
+        // The sync may have reached its goal while the exchange about captures was not finished.
+        if has_begun && last.as_ref().is_ok_and(|last| is_reached(until, last, last.head)) {
             return Ok(None);
         }
         // The status is from before the stop; the sync has ended.

@@ -41,8 +41,8 @@ pub(crate) fn reason(server: &str) -> String {
     format!("the records of this replica go to an empty home on {server}, and not all are there yet")
 }
 
-/// Notes that the refill of a home begins, or goes on. Nothing is synced until it ends. The place of another home's refill is forgotten:
-/// a record that is sent again changes nothing.
+/// Notes that the refill of a home begins, or goes on. Nothing is synced until it ends. If another home was being filled, the last
+/// record sent to it is forgotten.
 pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) -> Result<(), StoreError> {
     let text = "UPDATE _sync SET refill_kind = CASE refill_home_id WHEN ?2 THEN refill_kind END,
              refill_after_id = CASE refill_home_id WHEN ?2 THEN refill_after_id END,
@@ -53,12 +53,11 @@ pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) ->
     })
 }
 
-/// Undoes [`begin`], when the server refuses the refill. `before`: the refill that had begun before.
-pub(crate) fn restore(connection: &mut Connection, before: Option<&Refill>) -> Result<(), StoreError> {
-    match before {
-        Some(refill) => begin(connection, &refill.server, &refill.home_id),
-        None => give_up(connection),
-    }
+/// Undoes [`begin`], when the server refuses the refill. `before`: the unfinished refill of another home.
+pub(crate) fn undo_begin(connection: &mut Connection, before: Option<Refill>) -> Result<(), StoreError> {
+    let Some(Refill { server, home_id, after }) = before else { return give_up(connection) };
+    begin(connection, &server, &home_id)?;
+    after.map_or(Ok(()), |(kind, id)| note_sent(connection, kind, &id))
 }
 
 /// Gives up a refill that has begun and not ended. The replica goes on with its home; nothing of it has changed.
@@ -153,8 +152,7 @@ pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), Sto
         settle::unmark_overwritten(tx)?;
         tx.execute_batch(
             "DELETE FROM _reconcile; DELETE FROM _listed;
-             UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0, refill_server = NULL,
-                 refill_home_id = NULL, refill_kind = NULL, refill_after_id = NULL",
+             UPDATE _sync SET cursor = NULL, position = 0, head = NULL, backfilled = 0",
         )?;
         tx.execute_batch(FORGET_SERVER)?;
         write_home(tx, home)?;
@@ -162,9 +160,10 @@ pub(crate) fn finish(connection: &mut Connection, home: &Home) -> Result<(), Sto
     })
 }
 
-/// Forgets what is known of the lost server besides its history.
+/// Forgets what is known of the lost server besides its history, and the refill.
 const FORGET_SERVER: &str = "UPDATE _sync SET current_at = NULL, verified_at = NULL, phase = 'new', blocked_by = NULL,
-     reason = NULL, max_file_bytes = NULL";
+     reason = NULL, max_file_bytes = NULL, refill_server = NULL, refill_home_id = NULL, refill_kind = NULL,
+     refill_after_id = NULL";
 
 fn release_requests(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let sent = "SELECT id FROM edits WHERE idempotency_key IS NOT NULL OR state = 'sent'";

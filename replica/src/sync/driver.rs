@@ -101,7 +101,7 @@ pub async fn run(
             }
         }
     }
-    if until == Until::Pushed && matches!(end, Ok(Some(EndReason::Done))) {
+    if until == Until::Pushed && matches!(end, Ok(Some(EndReason::Done))) && !*driver.stop.borrow() {
         driver.finish_exchange().await;
     }
     drop(watcher);
@@ -262,8 +262,8 @@ impl Driver {
         Ok(end)
     }
 
-    /// Waits for the end of the exchange about captures, for a limited time. Contact, goal and end of a sync that polls are one step,
-    /// so the exchange may not have begun.
+    /// Waits for the end of the exchange about captures, for a limited time. When a sync polls, contact may begin and the goal may be
+    /// reached in the same step, so the exchange may not have begun.
     async fn finish_exchange(&mut self) {
         self.transfer.set_contact(true, &self.client);
         tokio::select! {

@@ -45,12 +45,9 @@ pub enum RefillError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The home of the key has records, or had some; with the server's sentence. Nothing has begun.
+    /// The home of the key has records, or had some; with the server's sentence.
     #[error("{0}")]
     NotEmpty(String),
-    /// The server refuses to begin, for another reason. Nothing has begun.
-    #[error(transparent)]
-    NotBegun(ClientError),
     /// The server refuses records or a file: one sentence for each, at most [`NAMED_MAX`].
     #[error("the server refuses {}", .0.join("; "))]
     Refused(Vec<String>),
@@ -84,8 +81,8 @@ pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
 }
 
 /// Fills the empty home of a key, and makes the database a replica of that home. The caller holds the sync lock. `from`: the id
-/// of the lost home. `sent`: gets the number of records that the home has so far. A cut refill of another home is given up,
-/// unless the server refuses this one.
+/// of the lost home. `sent`: gets the number of records that the home has so far. An unfinished refill of another home is
+/// given up, unless the server refuses this one.
 pub async fn refill_home(
     db: &Path,
     server: &str,
@@ -97,13 +94,14 @@ pub async fn refill_home(
     let client = Client::new(server, key)?;
     let sender = Sender { client, store: Store::new(db) };
     let begun = sender.read(refill::load).await?;
-    let goes_on = begun.as_ref().is_some_and(|begun| begun.home_id == home.home_id);
-    // The note precedes the request: when the answer is lost, `status` names the home, and the same command goes on.
+    let noted = begun.as_ref().filter(|begun| begun.home_id == home.home_id);
+    let (is_noted, has_sent) = (noted.is_some(), noted.is_some_and(|begun| begun.after.is_some()));
+    // The note is written before the request is sent: when the answer is lost, `status` names the home, and the same command goes on.
     let (address, home_id) = (server.to_owned(), home.home_id.clone());
     sender.write(move |connection| refill::begin(connection, &address, &home_id)).await?;
-    let is_ended = match sender.begin(from, goes_on).await {
-        Err(refused @ (RefillError::NotEmpty(_) | RefillError::NotBegun(_))) if !goes_on => {
-            sender.write(move |connection| refill::restore(connection, begun.as_ref())).await?;
+    let is_ended = match sender.begin(from, has_sent).await {
+        Err(refused @ RefillError::NotEmpty(_)) if !is_noted => {
+            sender.write(move |connection| refill::undo_begin(connection, begun)).await?;
             return Err(refused);
         }
         answer => answer?,
@@ -156,20 +154,20 @@ impl Sender {
         self.write(move |connection| work(connection)).await
     }
 
-    /// Begins the refill on the server. True: an earlier run of this command has ended it there. `goes_on`: there was such a run.
-    async fn begin(&self, from: &str, goes_on: bool) -> Result<bool, RefillError> {
+    /// Begins the refill on the server. True: an earlier run of this command has ended it there. `has_sent`: an earlier run has sent
+    /// records. Without one, another replica with the same key has filled the home.
+    async fn begin(&self, from: &str, has_sent: bool) -> Result<bool, RefillError> {
         /// The refill as the server tells it.
         #[derive(Deserialize)]
         struct Begun {
             ended_at: Option<String>,
         }
         match self.ask::<Begun>("POST", paths::REFILL, Some(json!({ "from": from }))).await {
-            Ok(Begun { ended_at: Some(_) }) if !goes_on => {
+            Ok(Begun { ended_at: Some(_) }) if !has_sent => {
                 Err(RefillError::NotEmpty("this home is not empty: it was refilled before".to_owned()))
             }
             Ok(begun) => Ok(begun.ended_at.is_some()),
             Err(ClientError::Refused(409, why)) => Err(RefillError::NotEmpty(why)),
-            Err(error @ ClientError::Refused(400..500, _)) => Err(RefillError::NotBegun(error)),
             Err(error) => Err(error.into()),
         }
     }

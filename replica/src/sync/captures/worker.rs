@@ -73,7 +73,7 @@ pub(in crate::sync) async fn run(store: Store, mut contact: Contact, mut changed
     }
 }
 
-/// Waits for contact, then exchanges once. For a sync until all edits are sent.
+/// Waits for contact, then exchanges once. Used by `Until::Pushed`.
 pub(in crate::sync) async fn run_once(store: Store, mut contact: Contact) {
     let met = contact.wait_for(Option::is_some).await.ok().and_then(|met| met.clone());
     let Some((client, _)) = met else { return };
