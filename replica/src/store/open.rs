@@ -148,21 +148,18 @@ fn check_database_file(db: &Path) -> Result<(), StoreError> {
 }
 
 /// True when the file holds tables and none of them is a replica's. The server's database has a table of migrations with
-/// the same name. An empty table of migrations alone is a replica whose creation was interrupted.
+/// the same name. An empty table of migrations alone is a replica whose creation was interrupted. Another process may create the
+/// replica meanwhile: its first migration commits the tables and their line together, so the lines are read before the tables.
 fn is_foreign(connection: &Connection) -> Result<bool, StoreError> {
+    let has_table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
+    let has_line = format!("SELECT EXISTS (SELECT 1 FROM {})", migrations::TABLE);
+    let is_migrated = connection.query_row(has_table, [migrations::TABLE], |row| row.get(0))?
+        && connection.query_row(&has_line, [], |row| row.get(0))?;
     let text = "SELECT count(*) > 0, count(*) FILTER (WHERE name IN ('_sync', '_gate')) > 0
                 FROM sqlite_schema WHERE name <> ?1 AND tbl_name <> ?1";
     let (has_tables, is_replica): (bool, bool) =
         connection.query_row(text, [migrations::TABLE], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if has_tables {
-        return Ok(!is_replica);
-    }
-    let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
-    if !connection.query_row(text, [migrations::TABLE], |row| row.get(0))? {
-        return Ok(false);
-    }
-    let text = format!("SELECT EXISTS (SELECT 1 FROM {})", migrations::TABLE);
-    Ok(connection.query_row(&text, [], |row| row.get(0))?)
+    Ok(if has_tables { !is_replica } else { is_migrated })
 }
 
 /// An error unless texts are UTF-8, SQLite's default. The triggers count the bytes of texts.
