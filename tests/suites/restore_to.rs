@@ -126,7 +126,10 @@ async fn cut_refill() -> (Device, Home, Vec<Value>) {
 #[tokio::test]
 async fn cut_refill_is_given_up_for_another_home() {
     let (device, _lost, all) = cut_refill().await;
-    let noted = || device.query_rows("SELECT phase, reason, refill_server, refill_home_id FROM _sync");
+    let noted = || {
+        device
+            .query_rows("SELECT phase, reason, refill_server, refill_home_id, refill_kind, refill_after_id FROM _sync")
+    };
     let before = noted();
     let (_full, _server, client, arguments) = empty_home(&[]);
     client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
@@ -168,15 +171,20 @@ async fn refill_without_its_first_sync_goes_on() {
     assert_eq!(device.run_text(&["verify"]).0, 0);
 }
 
+/// Starts a refill whose first request gets no answer, and kills it.
+fn kill_before_an_answer(device: &Device, arguments: &[String]) {
+    let words: Vec<&str> = ["--db", &device.db].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+    let process = Process::start("hearth-replica", &words);
+    wait_until("the refill is noted", || device.phase() == "blocked");
+    process.kill();
+}
+
 #[tokio::test]
 async fn refill_whose_first_answer_is_lost_goes_on() {
     let (device, _lost, all) = lost_home().await;
     let (home, server, client, arguments) =
         empty_home(&["--faults", "lost-answer=always route=begin_refill", "--faults-on-live"]);
-    let words: Vec<&str> = ["--db", &device.db].into_iter().chain(arguments.iter().map(String::as_str)).collect();
-    let process = Process::start("hearth-replica", &words);
-    wait_until("the refill is noted", || device.phase() == "blocked");
-    process.kill();
+    kill_before_an_answer(&device, &arguments);
     server.kill();
     let (_server, _) = home.serve(&UNLIMITED);
     let (code, text) = device.run_text(&["sync"]);
@@ -213,15 +221,12 @@ async fn home_that_another_replica_fills_meanwhile_is_taken_over() {
     // The second replica notes the home, and its request does not arrive.
     let (home, server, client, arguments) =
         empty_home(&["--faults", "lost-request=always route=begin_refill", "--faults-on-live"]);
-    let words: Vec<&str> = ["--db", &second.db].into_iter().chain(arguments.iter().map(String::as_str)).collect();
-    let process = Process::start("hearth-replica", &words);
-    wait_until("the refill is noted", || second.phase() == "blocked");
-    process.kill();
+    kill_before_an_answer(&second, &arguments);
     server.kill();
     let (_server, _) = home.serve(&UNLIMITED);
     assert_eq!(run(&first, &arguments).0, 0);
     let (code, text) = run(&second, &arguments);
-    assert!(code == 5 && text.contains("refilled before"), "the same key has filled the home: {code}: {text}");
+    assert!(code == 5 && text.contains("--take-over"), "the same key has filled the home: {code}: {text}");
     let take_over = ["init", "--server", client.url(), "--key-file", &arguments[4], "--take-over"];
     let (code, text) = second.run_text(&take_over);
     assert_eq!(code, 0, "{text}");

@@ -164,7 +164,8 @@ impl Sender {
         }
         match self.ask::<Begun>("POST", paths::REFILL, Some(json!({ "from": from }))).await {
             Ok(Begun { ended_at: Some(_) }) if !has_sent => {
-                Err(RefillError::NotEmpty("this home is not empty: it was refilled before".to_owned()))
+                let why = "this home is not empty: it was refilled before; to follow it: hearth-replica init --server URL --take-over";
+                Err(RefillError::NotEmpty(why.to_owned()))
             }
             Ok(begun) => Ok(begun.ended_at.is_some()),
             Err(ClientError::Refused(409, why)) => Err(RefillError::NotEmpty(why)),
