@@ -123,6 +123,13 @@ pub(crate) fn check_writable(connection: &mut Connection) -> Result<(), StoreErr
     Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate).map(drop)?)
 }
 
+/// The faults that a check of SQLite finds, such as `quick_check(10)`. Empty when it finds none.
+pub(crate) fn faults(connection: &Connection, check: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(&format!("PRAGMA {check}"))?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(lines.into_iter().filter(|line| line != "ok").collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

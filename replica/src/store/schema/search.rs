@@ -11,7 +11,7 @@ use super::plain_words::{plain_form, plain_form_sql};
 use super::trigger_sql::{LOWER_GATE, RAISE_GATE, changed, trigger};
 use crate::model::FILE_SHA256;
 use crate::store::StoreError;
-use crate::store::connection::fires_triggers;
+use crate::store::connection::{faults, fires_triggers};
 
 /// Marks a row that a sync transaction has changed or deleted. Does nothing on a connection that fires triggers.
 pub(crate) fn mark_touched(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
@@ -182,9 +182,7 @@ pub(crate) fn is_complete(connection: &Connection) -> Result<bool, StoreError> {
 
 /// The faults that FTS5 finds in the index, in its words.
 pub(crate) fn index_faults(connection: &Connection) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare("PRAGMA integrity_check(search)")?;
-    let found = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
-    Ok(found.into_iter().filter(|line| line != "ok").collect())
+    Ok(faults(connection, "integrity_check(search)")?)
 }
 
 /// True when `search` has exactly one row for each record, with the record's texts.

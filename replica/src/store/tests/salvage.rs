@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 use crate::store::salvage;
 use crate::store::salvage::{LOCAL_TABLES, RebuildReport};
-use crate::store::{connection, files, health, reconcile};
+use crate::store::{connection, files, health, integrity, reconcile};
 
 mod carried;
 mod sound;
@@ -208,6 +208,26 @@ fn damaged_other_pages_keep_edits() {
     for name in ["rooms", "tasks", "sync_log", "search_data", "_edits_record"] {
         wreck.break_page_of(name);
     }
+    let report = wreck.rebuilt();
+    assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
+    wreck.assert_carried_over();
+}
+
+#[test]
+fn damaged_list_of_free_pages_is_found() {
+    let wreck = Wreck::new();
+    wreck
+        .scene
+        .db
+        .execute_batch("CREATE TABLE junk (t TEXT); INSERT INTO junk VALUES (hex(zeroblob(100000))); DROP TABLE junk")
+        .unwrap();
+    wreck.checkpoint();
+    // The header names the first page of the list (file format, 1.3.7).
+    let file = fs::read(&wreck.db).unwrap();
+    let first = u32::from_be_bytes(file[32..36].try_into().unwrap());
+    assert!(first > 0);
+    wreck.overwrite(u64::from(first - 1) * 4096, &[0xa5; 4096]);
+    assert!(integrity::look(&wreck.db, false, None).unwrap_err().is_damaged());
     let report = wreck.rebuilt();
     assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
     wreck.assert_carried_over();
