@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::model::Method;
 use crate::store::merge::{BaseImage, normalized};
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// A base image as the table holds it.
 pub(crate) struct StoredImage {
@@ -177,9 +177,8 @@ pub(crate) fn deleted_there(kind: &str, id: &str) -> String {
 
 /// Rewrites the row of a record: the base image with the remaining edits laid over it, in their order.
 pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
-    let edits: bool = tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)")?
-        .query_row((kind.as_str(), id), |row| row.get(0))?;
+    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)";
+    let edits: bool = select::value(tx, text, (kind.as_str(), id))?;
     let shown = match edits {
         true => overlay(tx, kind, id, i64::MAX)?,
         false => load(tx, kind, id)?.and_then(StoredImage::present),
@@ -202,10 +201,8 @@ pub(crate) fn overlay(
     before: i64,
 ) -> Result<Option<rows::StoredRecord>, StoreError> {
     let text = "SELECT method, patch, created_at FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id";
-    let edits: Vec<(Method, String, String)> = tx
-        .prepare_cached(text)?
-        .query_map((kind.as_str(), id, before), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_, _>>()?;
+    let edits: Vec<(Method, String, String)> =
+        select::all(tx, text, (kind.as_str(), id, before), |row| Ok(row.try_into()?))?;
     let mut row = load(tx, kind, id)?.and_then(StoredImage::version);
     for (method, patch, made_at) in edits {
         match method {
@@ -243,13 +240,10 @@ fn lay_accepted_over(
     mut known: Option<BaseImage>,
 ) -> Result<Option<BaseImage>, StoreError> {
     let seen = known.as_ref().and_then(|known| known.rev);
-    let acked: Vec<(Method, String, Option<i64>)> = tx
-        .prepare_cached(
-            "SELECT e.method, e.patch, s.acked_rev FROM edits e JOIN _outbox s ON s.edit_id = e.id
-             WHERE e.kind = ?1 AND e.record_id = ?2 AND e.state = 'sent' AND coalesce(s.acked_rev > ?3, 1) ORDER BY e.id",
-        )?
-        .query_map((kind.as_str(), id, seen), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_, _>>()?;
+    let text = "SELECT e.method, e.patch, s.acked_rev FROM edits e JOIN _outbox s ON s.edit_id = e.id
+         WHERE e.kind = ?1 AND e.record_id = ?2 AND e.state = 'sent' AND coalesce(s.acked_rev > ?3, 1) ORDER BY e.id";
+    let acked: Vec<(Method, String, Option<i64>)> =
+        select::all(tx, text, (kind.as_str(), id, seen), |row| Ok(row.try_into()?))?;
     for (method, patch, rev) in acked {
         let known = known.get_or_insert_default();
         known.rev = known.rev.max(rev);
@@ -271,13 +265,7 @@ pub(crate) fn load(tx: &Connection, kind: Kind, id: &str) -> Result<Option<Store
 /// The versions of all records of a kind that the server has, each with its id.
 pub(crate) fn all_on_server(tx: &Connection, kind: Kind) -> Result<Vec<(String, rows::StoredRecord)>, StoreError> {
     let text = format!("SELECT {IMAGE_COLUMNS}, record_id FROM _base WHERE kind = ?1 AND NOT deleted");
-    let mut statement = tx.prepare_cached(&text)?;
-    let mut found = statement.query([kind.as_str()])?;
-    let mut all = Vec::new();
-    while let Some(row) = found.next()? {
-        all.push((row.get("record_id")?, read_image(kind, row)?.stored));
-    }
-    Ok(all)
+    select::all(tx, &text, [kind.as_str()], |row| Ok((row.get("record_id")?, read_image(kind, row)?.stored)))
 }
 
 /// The columns that [`read_image`] reads.

@@ -8,7 +8,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
 use super::sql_words::NOW;
-use super::{StoreError, file_store, files, gate};
+use super::{StoreError, file_store, files, gate, select};
 use crate::model::{EditState, ReasonCode};
 use crate::store::edits::outbox;
 
@@ -53,11 +53,10 @@ fn fill(connection: &Connection, part: &Path) -> Result<ExportSummary, StoreErro
     park_edits_in_flight(&mut copy)?;
     let mut records = 0;
     for kind in Kind::ALL {
-        records +=
-            copy.query_row(&format!("SELECT count(*) FROM {}", kind.collection()), [], |row| row.get::<_, i64>(0))?;
+        records += select::value::<i64>(&copy, &format!("SELECT count(*) FROM {}", kind.collection()), [])?;
     }
     let text = "SELECT (SELECT count(*) FROM edits), position FROM _sync";
-    let (pending_edits, position) = copy.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (pending_edits, position) = copy.query_row(text, [], |row| row.try_into())?;
     copy.close().map_err(|(_, error)| error)?;
     let bytes = fs::metadata(part).map_err(|error| StoreError::File(part.to_owned(), error))?.len();
     Ok(ExportSummary { bytes, records, pending_edits, position })
@@ -83,18 +82,13 @@ fn park_edits_in_flight(copy: &mut Connection) -> Result<(), StoreError> {
         if tx.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0))? {
             return Ok(());
         }
-        let ids = tx
-            .prepare(
-                "SELECT id FROM edits WHERE state IN ('waiting', 'sending')
-                     AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL)",
-            )?
-            .query_map([], |row| row.get(0))?
-            .collect::<Result<Vec<i64>, _>>()?;
+        let in_flight = "SELECT id FROM edits WHERE state IN ('waiting', 'sending')
+             AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL)";
         let park = format!(
             "UPDATE edits SET state = ?2, reason_code = ?3, next_attempt_at = NULL,
                  reason = 'From a copy made at ' || {NOW} || ', whose original sends it; retry sends it.' WHERE id = ?1"
         );
-        for edit in ids {
+        for edit in select::column::<i64>(tx, in_flight, [])? {
             // Only the original may send the frozen request. After a retry in the copy, a new request is merged with
             // the server's version of that time.
             outbox::forget_request(tx, edit)?;

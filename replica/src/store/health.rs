@@ -12,7 +12,7 @@ use super::connection::faults;
 use super::outside::Restored;
 use super::schema::user_objects::{self, UserTrigger};
 use super::schema::{protected, search};
-use super::{StoreError, open, rows};
+use super::{StoreError, open, rows, select};
 use crate::model::Method;
 
 /// The most faults of a file that are reported.
@@ -77,11 +77,11 @@ pub(super) fn page_faults(connection: &Connection, check: &str) -> Result<Vec<St
     if found.is_empty() {
         found = faults(connection, &format!("{check}({FAULTS_MAX})"))?;
     }
-    if found.is_empty() {
-        return Ok(found);
+    if !found.is_empty() {
+        let search_faults = search::index_faults(connection).unwrap_or_default();
+        found.retain(|line| !search_faults.contains(line));
     }
-    let search_faults = search::index_faults(connection).unwrap_or_default();
-    Ok(found.into_iter().filter(|line| !search_faults.contains(line)).collect())
+    Ok(found)
 }
 
 /// Tables with a text that no version of this program writes: a bit has flipped on the disk, which SQLite does not check, and
@@ -89,13 +89,9 @@ pub(super) fn page_faults(connection: &Connection, check: &str) -> Result<Vec<St
 fn tables_with_invalid_text(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let collections = Kind::ALL.iter().map(|kind| kind.collection());
     let names: Vec<&str> = protected::TABLES.into_iter().chain(collections).collect();
-    let tables: Vec<String> = connection
-        .prepare(
-            "SELECT name FROM sqlite_schema
-             WHERE type = 'table' AND name IN (SELECT value FROM json_each(?1)) ORDER BY rowid",
-        )?
-        .query_map([serde_json::json!(names).to_string()], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let text = "SELECT name FROM sqlite_schema
+         WHERE type = 'table' AND name IN (SELECT value FROM json_each(?1)) ORDER BY rowid";
+    let tables: Vec<String> = select::column(connection, text, [rows::json_text(&names)])?;
     let mut invalid = Vec::new();
     for table in tables {
         let mut statement = connection.prepare(&format!("SELECT * FROM {table} NOT INDEXED"))?;

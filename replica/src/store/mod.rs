@@ -4,7 +4,7 @@
 //! - [`files`], [`presence`], [`connection`], [`migrations`], [`open`], [`read_only`]: files, connections, migrations.
 //!   [`lock`]: the right to sync. [`disk_reserve`]: room for the status when the disk is full. [`error`]: what can go wrong.
 //! - [`mod@schema`]: the tables, triggers and views that are generated from the contract. [`gate`]: the two kinds of write
-//!   transaction. [`rows`]: rows as values.
+//!   transaction. [`rows`]: rows as values. [`select`]: the rows of a query.
 //! - [`feed`], [`mirror`], [`base`], [`merge`]: the server's events and lists become rows, under the pending edits.
 //!   [`reconcile`]: after lost history or a restored server. [`refill`]: records for another server, after the loss of the own one.
 //! - [`edits`]: local changes, their way to the server, their end, and the decisions of people.
@@ -47,6 +47,7 @@ pub(crate) mod refill;
 mod rows;
 pub(crate) mod salvage;
 pub(crate) mod schema;
+mod select;
 mod sql_words;
 pub(crate) mod status;
 pub(crate) mod stream_finding;

@@ -11,7 +11,7 @@ use crate::model::{BlockCause, LogLevel, Phase};
 use crate::store::edits::{outbox, settle};
 use crate::store::reconcile;
 use crate::store::sync_state::{Home, write_home};
-use crate::store::{StoreError, base, gate, log, rows};
+use crate::store::{StoreError, base, gate, log, rows, select};
 
 /// The kinds in the order in which they are sent: no record refers to one of a later kind.
 pub(crate) const ORDER: [Kind; 5] = [Kind::Room, Kind::Inventory, Kind::Vehicle, Kind::Document, Kind::Task];
@@ -31,7 +31,7 @@ pub(crate) struct Refill {
 pub(crate) fn load(connection: &Connection) -> Result<Option<Refill>, StoreError> {
     let text = "SELECT refill_server, refill_home_id, refill_kind, refill_after_id FROM _sync";
     let (server, home_id, kind, id): (Option<String>, Option<String>, Option<String>, Option<String>) =
-        connection.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+        connection.query_row(text, [], |row| row.try_into())?;
     let after = kind.as_deref().and_then(Kind::parse).zip(id);
     Ok(server.zip(home_id).map(|(server, home_id)| Refill { server, home_id, after }))
 }
@@ -93,9 +93,7 @@ pub(crate) fn count(connection: &Connection) -> Result<usize, StoreError> {
 /// edits, and are sent as such later.
 pub(crate) fn ids(connection: &Connection, kind: Kind) -> Result<Vec<String>, StoreError> {
     let text = "SELECT record_id FROM _base WHERE kind = ?1 AND NOT deleted ORDER BY created_at, record_id";
-    let mut statement = connection.prepare(text)?;
-    let found = statement.query_map([kind.as_str()], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    select::column(connection, text, [kind.as_str()])
 }
 
 /// The profile that the lost home had, without fields that are null.
@@ -167,8 +165,7 @@ const FORGET_SERVER: &str = "UPDATE _sync SET current_at = NULL, verified_at = N
 
 fn release_requests(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let sent = "SELECT id FROM edits WHERE idempotency_key IS NOT NULL OR state = 'sent'";
-    let edits: Vec<i64> = tx.prepare(sent)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    edits.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))?;
+    select::column(tx, sent, [])?.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))?;
     Ok(tx.execute_batch(
         "UPDATE edits SET state = 'waiting', reason = NULL, reason_code = NULL, next_attempt_at = NULL
          WHERE state IN ('sending', 'sent');

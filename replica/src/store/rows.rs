@@ -303,11 +303,6 @@ pub(crate) fn parse_object(text: &str) -> Result<Fields, StoreError> {
         .map_err(|error| StoreError::InvalidContent(format!("text that is no JSON object ({error})")))
 }
 
-/// Values as parameters of a statement with a varying number of parameters.
-pub(crate) fn as_params(values: &[Sql]) -> Vec<&dyn ToSql> {
-    values.iter().map(|value| value as &dyn ToSql).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{StoreError, gate};
+use super::{StoreError, gate, select};
 use crate::model::LogLevel;
 
 /// One line of `sync_log`.
@@ -20,12 +20,10 @@ pub struct LogLine {
 
 /// The newest lines, newest first.
 pub(crate) fn newest_lines(connection: &Connection, limit: usize) -> Result<Vec<LogLine>, StoreError> {
-    let mut statement =
-        connection.prepare_cached("SELECT id, at, level, text FROM sync_log ORDER BY id DESC LIMIT ?1")?;
-    let lines = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+    let text = "SELECT id, at, level, text FROM sync_log ORDER BY id DESC LIMIT ?1";
+    select::all(connection, text, [select::limit(limit)], |row| {
         Ok(LogLine { id: row.get(0)?, at: row.get(1)?, level: row.get(2)?, text: row.get(3)? })
-    })?;
-    Ok(lines.collect::<Result<_, _>>()?)
+    })
 }
 
 /// Adds a line in the transaction of the change that the line describes. The table keeps the newest 10,000 lines.

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::{Value, json};
 
 use crate::model::{CapturePurpose, CaptureState, LogLevel};
-use crate::store::{StoreError, gate, log};
+use crate::store::{StoreError, gate, log, select};
 
 /// The most captures that are sent in one round.
 const ROUND_MAX: i64 = 20;
@@ -41,7 +41,7 @@ const FILES_ARE_THERE: &str = "NOT EXISTS (SELECT 1 FROM json_each(c.files) j LE
 
 /// What can be sent now, the oldest first. A capture waits for its files; an acceptance waits until the server has the record.
 pub(crate) fn unsent(connection: &Connection) -> Result<Vec<Unsent>, StoreError> {
-    let mut statement = connection.prepare_cached(&format!(
+    let text = format!(
         "SELECT id, purpose, state, server_id, idempotency_key, files, room_id, note, subject_type, subject_id,
              accepted_type, accepted_id
          FROM captures c
@@ -51,8 +51,8 @@ pub(crate) fn unsent(connection: &Connection) -> Result<Vec<Unsent>, StoreError>
                  SELECT 1 FROM edits e WHERE e.record_id = c.accepted_id AND e.method = 'create')
              ELSE 1 END
          ORDER BY created_at, id LIMIT {ROUND_MAX}"
-    ))?;
-    let rows = statement.query_map([], |row| {
+    );
+    select::all(connection, &text, [], |row| {
         let text = |name: &str| row.get::<_, Option<String>>(name);
         let (purpose, state) = (row.get("purpose")?, row.get("state")?);
         let news = match (text("server_id")?, state) {
@@ -64,8 +64,7 @@ pub(crate) fn unsent(connection: &Connection) -> Result<Vec<Unsent>, StoreError>
             (Some(server_id), _) => News::Discarded { server_id },
         };
         Ok(Unsent { id: row.get("id")?, purpose, news })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    })
 }
 
 /// The body of the request that makes the job. The same for each attempt.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::{CapturePurpose, CaptureState};
 use crate::store::file_store::bytes;
-use crate::store::{StoreError, gate};
+use crate::store::{StoreError, gate, select};
 
 /// An ended capture is kept for this long after its creation (milliseconds), as on the server.
 const KEPT_MILLIS: i64 = 60 * 86_400_000;
@@ -50,7 +50,7 @@ pub(crate) fn take(connection: &mut Connection, listed: &Listed, now: Timestamp)
 /// True while the server reads files of a capture, or will.
 pub(crate) fn is_reading(connection: &Connection) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM captures WHERE state IN ('queued', 'running'))";
-    Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
+    select::value(connection, text, [])
 }
 
 /// SQL condition: an open capture that the server does not have any more. Parameters: purpose, JSON array of the server's ids.
@@ -75,7 +75,7 @@ fn is_news(connection: &Connection, listed: &Listed) -> Result<bool, StoreError>
         }
     }
     let text = format!("SELECT EXISTS (SELECT 1 FROM captures WHERE {GONE})");
-    Ok(listed.is_whole && connection.prepare_cached(&text)?.query_row(named(listed), |row| row.get(0))?)
+    Ok(listed.is_whole && select::value(connection, &text, named(listed))?)
 }
 
 /// What is stored of a job.
@@ -109,9 +109,8 @@ fn take_job(tx: &Transaction<'_>, purpose: CapturePurpose, job: &Value) -> Resul
         (row.server_id, row.state, &row.drafts, &problem, text(&accepted["type"]), text(&accepted["id"])),
     )?;
     // A job that has ended elsewhere is of no use here.
-    let is_known: bool = changed > 0
-        || tx
-            .query_row("SELECT EXISTS (SELECT 1 FROM captures WHERE server_id = ?1)", [row.server_id], |r| r.get(0))?;
+    let is_stored = "SELECT EXISTS (SELECT 1 FROM captures WHERE server_id = ?1)";
+    let is_known = changed > 0 || select::value(tx, is_stored, [row.server_id])?;
     if !is_known && row.state.is_open() {
         let created_at = job["created_at"].as_str().unwrap_or_default();
         tx.execute(

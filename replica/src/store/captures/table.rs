@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::model::{CapturePurpose, CaptureState};
-use crate::store::StoreError;
+use crate::store::{StoreError, select};
 
 /// The most captures of a list.
 pub(crate) const CAPTURES_MAX: usize = 500;
@@ -119,10 +119,8 @@ const SELECT: &str =
 
 /// The captures, the newest first, at most [`CAPTURES_MAX`].
 pub(crate) fn list(connection: &Connection) -> Result<Vec<Capture>, StoreError> {
-    let mut statement =
-        connection.prepare_cached(&format!("{SELECT} ORDER BY created_at DESC, id DESC LIMIT {CAPTURES_MAX}"))?;
-    let rows = statement.query_map([], read)?;
-    rows.map(|row| row.map_err(StoreError::from)).collect()
+    let text = format!("{SELECT} ORDER BY created_at DESC, id DESC LIMIT {CAPTURES_MAX}");
+    select::all(connection, &text, [], |row| Ok(read(row)?))
 }
 
 /// One capture by its id. None: no such capture.

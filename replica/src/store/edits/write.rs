@@ -103,7 +103,7 @@ pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fie
     let mut values = vec![Sql::from(id)];
     values.extend(changed.into_iter().map(|(_, value)| value));
     let text = format!("UPDATE {} SET {} WHERE id = ?1", kind.collection(), set.join(", "));
-    tx.prepare_cached(&text)?.execute(rows::as_params(&values).as_slice())?;
+    tx.prepare_cached(&text)?.execute(rusqlite::params_from_iter(values))?;
     Ok(())
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
     let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
     let text = format!("INSERT INTO {} ({}) VALUES ({})", kind.collection(), names.join(", "), marks.join(", "));
     // Compiling the statement with its triggers takes longer than running it.
-    tx.prepare_cached(&text)?.execute(rows::as_params(&values).as_slice())?;
+    tx.prepare_cached(&text)?.execute(rusqlite::params_from_iter(values))?;
     Ok(match profile_id(tx)? {
         Some(profile) if kind.is_singleton() => profile,
         _ => id,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
 use crate::model::FileState;
-use crate::store::StoreError;
+use crate::store::{StoreError, select};
 
 /// A row of the table `files`, with the documents that name the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,9 +55,7 @@ const SELECT: &str = "SELECT f.sha256, f.size_bytes, f.content_type, f.state, f.
 /// The files, at most `limit`, by their hash.
 pub(crate) fn list(connection: &Connection, limit: i64) -> Result<Vec<FileRow>, StoreError> {
     let text = format!("{SELECT} ORDER BY f.sha256 LIMIT ?1");
-    let mut statement = connection.prepare_cached(&text)?;
-    let rows = statement.query_map((limit, DOCUMENTS_MAX), read)?;
-    rows.map(|row| row.map_err(StoreError::from)).collect()
+    select::all(connection, &text, (limit, DOCUMENTS_MAX), |row| Ok(read(row)?))
 }
 
 /// One file by its hash. None: no such file.
@@ -68,10 +66,8 @@ pub(crate) fn one(connection: &Connection, sha256: &str) -> Result<Option<FileRo
 
 /// The hashes that begin with a text, at most two: enough to know whether the text names one file.
 pub(crate) fn hashes_beginning(connection: &Connection, text: &str) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection
-        .prepare_cached("SELECT sha256 FROM files WHERE sha256 >= ?1 AND sha256 < ?1 || 'g' ORDER BY 1 LIMIT 2")?;
-    let rows = statement.query_map([text], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let query = "SELECT sha256 FROM files WHERE sha256 >= ?1 AND sha256 < ?1 || 'g' ORDER BY 1 LIMIT 2";
+    select::column(connection, query, [text])
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<FileRow> {

@@ -5,9 +5,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde_json::Value;
 
 use crate::model::FileState;
-use crate::store::StoreError;
 use crate::store::edits::open_request::open_request;
 use crate::store::file_store::bytes::FileFacts;
+use crate::store::{StoreError, select};
 
 /// SQL that makes the row of the file that a document names. `{}` stands for the condition that chooses the document `d`. A
 /// text that is no hash gets no row.
@@ -114,7 +114,5 @@ pub(crate) fn to_download(connection: &Connection) -> Result<Vec<String>, StoreE
 
 fn due(connection: &Connection, condition: &str) -> Result<Vec<String>, StoreError> {
     let text = format!("SELECT sha256 FROM files f WHERE ({condition}) ORDER BY sha256 LIMIT ?1");
-    let mut statement = connection.prepare_cached(&text)?;
-    let rows = statement.query_map([DUE_MAX], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    select::column(connection, &text, [DUE_MAX])
 }

@@ -6,7 +6,7 @@ use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 
 use crate::store::schema::search;
-use crate::store::{StoreError, gate};
+use crate::store::{StoreError, gate, select};
 
 /// The most bytes of the text of a file.
 const TEXT_BYTES_MAX: usize = 256 << 10;
@@ -33,15 +33,12 @@ pub(crate) enum TextAnswer {
 
 /// Files of documents on the server whose text may be known there and is not here; hashes.
 pub(crate) fn due(connection: &Connection, now: Timestamp) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT f.sha256 FROM files f LEFT JOIN file_texts t ON t.sha256 = f.sha256
+    let text = "SELECT f.sha256 FROM files f LEFT JOIN file_texts t ON t.sha256 = f.sha256
          WHERE f.state IN ('present', 'wanted') AND (t.sha256 IS NULL OR t.next_attempt_at <= ?1)
              AND (f.content_type LIKE 'image/%' OR f.content_type = 'application/pdf' OR f.content_type LIKE 'text/plain%')
              AND EXISTS (SELECT 1 FROM documents d WHERE d.file_sha256 = f.sha256)
-         LIMIT ?2",
-    )?;
-    let rows = statement.query_map((now.to_string(), ROUND_MAX), |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+         LIMIT ?2";
+    select::column(connection, text, (now.to_string(), ROUND_MAX))
 }
 
 /// Stores what the server says, and finds the text below the title of each document of the file.
@@ -68,10 +65,7 @@ pub(crate) fn answered(
 }
 
 fn find_below_titles(tx: &Transaction<'_>, sha256: &str) -> Result<(), StoreError> {
-    let documents = tx
-        .prepare_cached("SELECT id FROM documents WHERE file_sha256 = ?1")?
-        .query_map([sha256], |row| row.get(0))?
-        .collect::<Result<Vec<String>, _>>()?;
+    let documents: Vec<String> = select::column(tx, "SELECT id FROM documents WHERE file_sha256 = ?1", [sha256])?;
     documents.iter().try_for_each(|id| search::renew_entry(tx, Kind::Document, id))
 }
 

@@ -14,7 +14,7 @@ use crate::model::{FileState, LogLevel};
 use crate::store::captures::exchange;
 use crate::store::file_store::bytes::{self, COPY_PREFIX, DOWNLOAD_PREFIX};
 use crate::store::file_store::table;
-use crate::store::{StoreError, gate, log};
+use crate::store::{StoreError, gate, log, select};
 
 /// A file that no document names is kept for this long (milliseconds): the delete of a document can be undone.
 const UNNAMED_MILLIS: i64 = 7 * 86_400_000;
@@ -82,13 +82,11 @@ pub(crate) fn look_after(
 /// True when the database knows a file, or the text of a file.
 fn has_rows(connection: &Connection) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM files) OR EXISTS (SELECT 1 FROM file_texts)";
-    Ok(connection.query_row(text, [], |row| row.get(0))?)
+    select::value(connection, text, [])
 }
 
 fn hashes(connection: &Connection, condition: &str) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare(&format!("SELECT sha256 FROM files WHERE {condition} ORDER BY sha256"))?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    select::column(connection, &format!("SELECT sha256 FROM files WHERE {condition} ORDER BY sha256"), [])
 }
 
 /// True when the bytes of a file are those of its hash. False too when they cannot be read.
@@ -125,7 +123,7 @@ pub(crate) fn message(sentence: &str) -> Value {
 fn adopt(tx: &Transaction<'_>, db: &Path, hash: &str) -> Result<(), StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = 'document' AND patch ->> '$.file_sha256' = ?1)
         OR EXISTS (SELECT 1 FROM captures c, json_each(c.files) j WHERE c.state = 'waiting' AND j.value = ?1)";
-    let state = match tx.prepare_cached(text)?.query_row([hash], |row| row.get(0))? {
+    let state = match select::value(tx, text, [hash])? {
         true => FileState::Waiting,
         false => FileState::Present,
     };
@@ -149,10 +147,8 @@ fn remove_unnamed(tx: &Transaction<'_>, db: &Path, now: Timestamp) -> Result<usi
         ),
         [now.to_string()],
     )?;
-    let removed = tx
-        .prepare("DELETE FROM files WHERE unnamed_since <= ?1 RETURNING sha256")?
-        .query_map([now.plus_millis(-UNNAMED_MILLIS).to_string()], |row| row.get(0))?
-        .collect::<Result<Vec<String>, _>>()?;
+    let text = "DELETE FROM files WHERE unnamed_since <= ?1 RETURNING sha256";
+    let removed: Vec<String> = select::column(tx, text, [now.plus_millis(-UNNAMED_MILLIS).to_string()])?;
     tx.execute("DELETE FROM file_texts WHERE sha256 NOT IN (SELECT sha256 FROM files)", [])?;
     // Under the lock of the transaction, so that a file that is attached at this moment keeps its bytes.
     removed.iter().try_for_each(|hash| bytes::remove(db, hash))?;

@@ -8,7 +8,7 @@ use crate::store::captures::exchange;
 use crate::store::edits::open_request::open_request;
 use crate::store::edits::outbox;
 use crate::store::file_store::table;
-use crate::store::{StoreError, gate, log};
+use crate::store::{StoreError, gate, log, select};
 
 /// How often an edit is sent when the server says each time that it does not have the file.
 const ATTEMPTS_MAX: i64 = 3;
@@ -41,17 +41,13 @@ pub(crate) fn refused(
             set_limit(tx, limit)?;
         }
         exchange::fail_of_file(tx, sha256, problem)?;
-        let edits = tx
-            .prepare_cached(&format!(
-                "UPDATE edits SET state = 'rejected', reason_code = ?2, reason = ?3, problem = ?4, next_attempt_at = NULL
-                 WHERE kind = 'document' AND state IN ('waiting', 'blocked') AND patch ->> '$.file_sha256' = ?1
-                     AND NOT {}
-                 RETURNING id",
-                open_request("edits")
-            ))?
-            .query_map((sha256, code, sentence, problem.to_string()), |row| row.get(0))?
-            .collect::<Result<Vec<i64>, _>>()?;
-        for edit in edits {
+        let reject = format!(
+            "UPDATE edits SET state = 'rejected', reason_code = ?2, reason = ?3, problem = ?4, next_attempt_at = NULL
+             WHERE kind = 'document' AND state IN ('waiting', 'blocked') AND patch ->> '$.file_sha256' = ?1 AND NOT {}
+             RETURNING id",
+            open_request("edits")
+        );
+        for edit in select::column::<i64>(tx, &reject, (sha256, code, sentence, problem.to_string()))? {
             tx.prepare_cached("UPDATE _outbox SET blocked_by = NULL WHERE edit_id = ?1")?.execute([edit])?;
             log(
                 tx,
@@ -65,7 +61,7 @@ pub(crate) fn refused(
 
 /// The most bytes of a file, as the server last named them. None: no server has named them yet.
 pub(crate) fn known_limit(connection: &Connection) -> Result<Option<u64>, StoreError> {
-    let known: Option<i64> = connection.query_row("SELECT max_file_bytes FROM _sync", [], |row| row.get(0))?;
+    let known: Option<i64> = select::value(connection, "SELECT max_file_bytes FROM _sync", [])?;
     Ok(known.and_then(|bytes| u64::try_from(bytes).ok()))
 }
 

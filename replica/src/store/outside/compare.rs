@@ -14,7 +14,7 @@ use super::change::{FoundChange, is_same};
 use super::found_table::{FoundRow, FoundTable};
 use crate::model::Method;
 use crate::store::rows::StoredRecord;
-use crate::store::{StoreError, base, rows};
+use crate::store::{StoreError, base, rows, select};
 
 /// The result of a comparison.
 #[derive(Default)]
@@ -113,11 +113,8 @@ fn difference(resource: &Resource, known: &StoredRecord, row: &FoundRow, missing
 fn load_known(tx: &Transaction<'_>, resource: &Resource) -> Result<HashMap<String, StoredRecord>, StoreError> {
     let kind = resource.kind;
     let mut known: HashMap<String, StoredRecord> = base::all_on_server(tx, kind)?.into_iter().collect();
-    let edited: Vec<String> = tx
-        .prepare("SELECT DISTINCT record_id FROM edits WHERE kind = ?1")?
-        .query_map([kind.as_str()], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    for id in edited {
+    let edited = "SELECT DISTINCT record_id FROM edits WHERE kind = ?1";
+    for id in select::column::<String>(tx, edited, [kind.as_str()])? {
         known.remove(&id);
         if let Some(row) = base::overlay(tx, kind, &id, i64::MAX)? {
             known.insert(id, row);

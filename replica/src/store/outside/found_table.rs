@@ -15,7 +15,7 @@ use crate::model::LogLevel;
 use crate::store::rows::sql_to_json;
 use crate::store::schema::table_sql::{add_missing_columns, column_names, columns, create_table, has_own_text};
 use crate::store::sql_words::quoted;
-use crate::store::{StoreError, log};
+use crate::store::{StoreError, log, select};
 
 /// A typed table as found.
 pub(super) struct FoundTable {
@@ -116,14 +116,12 @@ fn read_rows(
     let own = columns(resource).map(|name| if missing.contains(&name) { "NULL".to_owned() } else { quoted(name) });
     let all: Vec<String> = own.chain(added.iter().map(|name| quoted(name))).collect();
     let own_count = columns(resource).count();
-    let read = |row: &Row<'_>| -> rusqlite::Result<FoundRow> {
+    let read = |row: &Row<'_>| -> Result<FoundRow, StoreError> {
         let values = (0..own_count).map(|n| row.get_ref(n).map(value_of)).collect::<Result<_, _>>()?;
         let added = (own_count..all.len()).map(|n| row.get(n)).collect::<Result<_, _>>()?;
         Ok(FoundRow { values, added })
     };
-    let mut statement = tx.prepare(&format!("SELECT {} FROM {}", all.join(", "), resource.kind.collection()))?;
-    let found = statement.query_map([], read)?;
-    Ok(found.collect::<Result<_, _>>()?)
+    select::all(tx, &format!("SELECT {} FROM {}", all.join(", "), resource.kind.collection()), [], read)
 }
 
 /// A number that is not finite stands for no value in data frames.
@@ -138,11 +136,9 @@ fn value_of(cell: ValueRef<'_>) -> Value {
 /// triggers on the table.
 fn replace(tx: &Transaction<'_>, resource: &Resource, added: &[String]) -> Result<Vec<String>, StoreError> {
     let table = resource.kind.collection();
-    let mut statement = tx.prepare(
-        "SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 AND type IN ('index', 'trigger') AND sql IS NOT NULL
-         AND name NOT GLOB '[_]*'",
-    )?;
-    let objects = statement.query_map([table], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let text = "SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 AND type IN ('index', 'trigger') AND sql IS NOT NULL
+         AND name NOT GLOB '[_]*'";
+    let objects = select::column(tx, text, [table])?;
     let place = "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1";
     let place: Option<String> = tx.query_row(place, [table], |row| row.get(0)).optional()?;
     if let Some(place) = place {
@@ -221,6 +217,6 @@ fn has_known_values(
 fn has_type_of(tx: &Transaction<'_>, resource: &Resource, column: &str, own: &str) -> Result<bool, StoreError> {
     let is_integer = own == "rev" || resource.field(own).is_some_and(|field| field.format.is_integer());
     let text = "SELECT upper(type) LIKE '%INT%' FROM pragma_table_info(?1) WHERE name = ?2";
-    let found: bool = tx.query_row(text, (resource.kind.collection(), column), |row| row.get(0))?;
+    let found: bool = select::value(tx, text, (resource.kind.collection(), column))?;
     Ok(found == is_integer)
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::change::FoundChange;
 use super::queue::{Queued, queue};
 use crate::model::{LogLevel, Method, Origin};
-use crate::store::{StoreError, gate, log, rows};
+use crate::store::{StoreError, gate, log, rows, select};
 
 /// More changes of a table than this are a question, if they are also more than one row in [`CHANGED_SHARE`].
 const CHANGED_MIN: usize = 50;
@@ -137,21 +137,17 @@ fn clear(tx: &Transaction<'_>) -> Result<usize, StoreError> {
 
 /// The waiting changes. New records come first, because other records may refer to them.
 fn read(tx: &Transaction<'_>) -> Result<Vec<FoundChange>, StoreError> {
-    let mut statement = tx.prepare(
-        "SELECT kind, record_id, method, patch, base, added FROM _found_changes
-         ORDER BY method = 'delete', method <> 'create'",
-    )?;
-    let mut found = statement.query([])?;
-    let mut changes = Vec::new();
-    while let Some(row) = found.next()? {
-        let (word, record, method): (String, String, Method) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let text = "SELECT kind, record_id, method, patch, base, added FROM _found_changes
+         ORDER BY method = 'delete', method <> 'create'";
+    let found = select::all(tx, text, [], |row| {
+        let record: String = row.get(1)?;
         let object = |column: usize| rows::parse_object(&row.get::<_, String>(column)?);
-        let Some(kind) = Kind::parse(&word) else { continue };
+        let Some(kind) = Kind::parse(&row.get::<_, String>(0)?) else { return Ok(None) };
         let record = record.split('#').next().unwrap_or_default().to_owned();
-        let (patch, base, added) = (object(3)?, object(4)?, object(5)?);
-        changes.push(FoundChange { kind, record, method, patch, base, added });
-    }
-    Ok(changes)
+        let (method, patch, base, added) = (row.get(2)?, object(3)?, object(4)?, object(5)?);
+        Ok(Some(FoundChange { kind, record, method, patch, base, added }))
+    });
+    Ok(found?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::model::{LogLevel, Method, Origin};
 use crate::store::edits::{EditError, create_in, delete_in, update_in};
 use crate::store::schema::table_sql::column_names;
 use crate::store::sql_words::quoted;
-use crate::store::{StoreError, base, gate, log, rows};
+use crate::store::{StoreError, base, gate, log, rows, select};
 
 /// How many edits found changes have become.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,10 +73,8 @@ fn keep_base(tx: &Transaction<'_>, change: &FoundChange, before: i64) -> Result<
         return Ok(());
     }
     let key = (before, change.kind.as_str(), &change.record);
-    let edits: Vec<(i64, String)> = tx
-        .prepare_cached("SELECT id, base FROM edits WHERE id > ?1 AND kind = ?2 AND record_id = ?3")?
-        .query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
+    let text = "SELECT id, base FROM edits WHERE id > ?1 AND kind = ?2 AND record_id = ?3";
+    let edits: Vec<(i64, String)> = select::all(tx, text, key, |row| Ok(row.try_into()?))?;
     for (id, text) in edits {
         let mut base = rows::parse_object(&text)?;
         for (name, value) in &mut base {

@@ -14,7 +14,7 @@ use super::refused::unchecked_reason;
 use crate::model::{EditState, LogLevel, Method, Origin, ReasonCode};
 use crate::store::edits::plan;
 use crate::store::schema::rules::{Rule, field_rules, not_canonical_id, subject_rules};
-use crate::store::{StoreError, base, log, rows};
+use crate::store::{StoreError, base, log, rows, select};
 
 /// An edit that has not been sent.
 struct Unsent {
@@ -51,9 +51,7 @@ fn give_usable_ids(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
         "SELECT DISTINCT record_id FROM edits WHERE kind = ?1 AND state NOT IN ('sending', 'sent') AND ({})",
         not_canonical_id("record_id")
     );
-    let malformed: Vec<String> =
-        tx.prepare(&text)?.query_map([kind.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for old in malformed {
+    for old in select::column::<String>(tx, &text, [kind.as_str()])? {
         let new = Uuid::new_v4().to_string();
         rows::set_id(tx, kind, &old, &new)?;
         tx.execute("UPDATE edits SET record_id = ?3 WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), &old, &new))?;
@@ -68,19 +66,14 @@ fn give_usable_ids(tx: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
 
 /// The creates and updates of scripts that were never sent. A create that shows a next task is never sent.
 fn unsent(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Unsent>, StoreError> {
-    let mut statement = tx.prepare(
-        "SELECT id, record_id, method, patch, base FROM edits
+    let text = "SELECT id, record_id, method, patch, base FROM edits
          WHERE kind = ?1 AND state = ?2 AND origin = ?3 AND idempotency_key IS NULL AND method <> 'delete'
-             AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL) ORDER BY id",
-    )?;
-    let mut found = statement.query((kind.as_str(), EditState::Waiting, Origin::Sql))?;
-    let mut edits = Vec::new();
-    while let Some(row) = found.next()? {
-        let side = |n: usize| -> Result<Fields, StoreError> { rows::parse_object(&row.get::<_, String>(n)?) };
+             AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL) ORDER BY id";
+    select::all(tx, text, (kind.as_str(), EditState::Waiting, Origin::Sql), |row| {
+        let side = |n: usize| rows::parse_object(&row.get::<_, String>(n)?);
         let (patch, base) = (side(3)?, side(4)?);
-        edits.push(Unsent { id: row.get(0)?, record: row.get(1)?, method: row.get(2)?, patch, base });
-    }
-    Ok(edits)
+        Ok(Unsent { id: row.get(0)?, record: row.get(1)?, method: row.get(2)?, patch, base })
+    })
 }
 
 /// The sentences of the rules that an edit breaks, at most one of each field, and the fields that they concern.
@@ -173,7 +166,7 @@ fn refuse(
 
 fn has_later_edit(tx: &Transaction<'_>, kind: Kind, record: &str, edit: i64) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3)";
-    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record, edit), |row| row.get(0))?)
+    select::value(tx, text, (kind.as_str(), record, edit))
 }
 
 /// A JSON object of these fields as text.

@@ -6,8 +6,8 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
 use super::view::RowQuery;
-use crate::store::StoreError;
 use crate::store::schema::order;
+use crate::store::{StoreError, select};
 
 /// True for the order of the inventory by rooms.
 pub(super) fn is_by_room(query: &RowQuery) -> bool {
@@ -25,13 +25,12 @@ pub(super) struct Room {
 pub(super) fn rooms(connection: &Connection) -> Result<BTreeMap<String, Room>, StoreError> {
     let text =
         format!("SELECT id, coalesce(name, ''), coalesce({}, '') FROM rooms", order::sort_key(Kind::Room, "name"));
-    let mut statement = connection.prepare_cached(&text)?;
-    let found = statement.query_map([], |row| {
+    let found = select::all(connection, &text, [], |row| {
         let key: String = row.get(2)?;
         // SQLite's lower() only knows ASCII.
         Ok((row.get(0)?, Room { name: row.get(1)?, key: key.to_lowercase() }))
     })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    Ok(found.into_iter().collect())
 }
 
 /// The sort key of a room: unknown rooms last, then by name, then by id.

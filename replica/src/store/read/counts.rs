@@ -6,7 +6,7 @@ use std::path::Path;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use crate::store::{StoreError, files};
+use crate::store::{StoreError, files, select};
 
 /// Counts and sizes of one replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,13 +28,9 @@ pub(crate) fn load_counts(connection: &Connection, db: &Path) -> Result<ReplicaC
     let mut records = Vec::new();
     for kind in Kind::ALL {
         let text = format!("SELECT count(*) FROM {}", kind.collection());
-        records.push((kind, connection.query_row(&text, [], |row| row.get(0))?));
+        records.push((kind, select::value(connection, &text, [])?));
     }
-    let by_word = |text: &str| -> Result<Vec<(String, i64)>, StoreError> {
-        let mut statement = connection.prepare(text)?;
-        let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(found.collect::<Result<_, _>>()?)
-    };
+    let by_word = |text: &str| select::all(connection, text, [], |row| Ok(row.try_into()?));
     let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     Ok(ReplicaCounts {
         records,

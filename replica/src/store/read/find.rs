@@ -3,7 +3,7 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, named_params};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, select};
 
 /// The fewest characters of an id that a person must type. Fewer are usually not meant as an id.
 pub const ID_PREFIX_MIN: usize = 4;
@@ -37,12 +37,9 @@ pub(crate) fn find_by_prefix(
                 ));
             }
         }
-        let mut statement = connection.prepare_cached(&format!("{text} LIMIT {CANDIDATES_MAX}"))?;
-        let ids = statement
-            .query_map(named_params! { ":from": prefix, ":kind": kind.as_str() }, |row| row.get::<_, String>(0))?;
-        for id in ids {
-            matches.push((*kind, id?));
-        }
+        let of = named_params! { ":from": prefix, ":kind": kind.as_str() };
+        let ids: Vec<String> = select::column(connection, &format!("{text} LIMIT {CANDIDATES_MAX}"), of)?;
+        matches.extend(ids.into_iter().map(|id| (*kind, id)));
     }
     matches.truncate(CANDIDATES_MAX);
     Ok(matches)

@@ -1,6 +1,9 @@
 //! Reads for the home screen: due tasks, ending warranties and documents, the value of the home, its activity. Days are
 //! arguments. Must not write and must not ask the clock.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
@@ -9,9 +12,9 @@ use super::days::Days;
 use super::page::rows_where;
 use super::totals::Weeks;
 use super::view::{self, Row, title_or_kind};
-use crate::store::StoreError;
 use crate::store::schema::order;
 use crate::store::schema::worth::worth_sql;
+use crate::store::{StoreError, select};
 
 /// The most tasks of each section: overdue, today, this week, next week, urgent.
 const DUE_MAX: usize = 100;
@@ -103,8 +106,7 @@ pub(crate) fn load_overview(connection: &Connection, days: &Days) -> Result<Over
     let ends = ["0".to_owned(), format!("0{today}"), after(today), after(this), after(next)];
     let count = |column: &str, ends: [&str; 2]| -> Result<usize, StoreError> {
         let text = format!("SELECT count(*) FROM tasks WHERE {}", within(Kind::Task, column));
-        let count: i64 = connection.prepare_cached(&text)?.query_row(ends, |row| row.get(0))?;
-        Ok(usize::try_from(count).unwrap_or_default())
+        select::count(connection, &text, ends)
     };
     let rows = |column: &str, ends: [&str; 2]| {
         rows_where(connection, Kind::Task, &within(Kind::Task, column), column, ends, DUE_MAX)
@@ -125,7 +127,7 @@ pub(crate) fn load_overview(connection: &Connection, days: &Days) -> Result<Over
     let mut end_days = days_with(connection, Kind::Document, "expires_on", "", days)?;
     end_days.extend(vehicle_days(connection, days)?);
     Ok(Overview {
-        ready_captures: ready_captures(connection)?,
+        ready_captures: select::count(connection, "SELECT count(*) FROM captures WHERE state = 'ready'", [])?,
         overdue,
         today,
         week,
@@ -170,13 +172,6 @@ fn latest(connection: &Connection) -> Result<Option<Latest>, StoreError> {
     Ok(newest)
 }
 
-/// The number of captures whose drafts wait for a person.
-fn ready_captures(connection: &Connection) -> Result<usize, StoreError> {
-    let text = "SELECT count(*) FROM captures WHERE state = 'ready'";
-    let number: i64 = connection.prepare_cached(text)?.query_row([], |row| row.get(0))?;
-    Ok(usize::try_from(number).unwrap_or_default())
-}
-
 /// The end of a day: a text after every text that begins with the day.
 fn day_end(day: &str) -> String {
     format!("{day}\u{10ffff}")
@@ -217,12 +212,9 @@ fn days_with(
 
 /// The days on which an insurance or registration ends. A home has few vehicles, so all rows are read.
 fn vehicle_days(connection: &Connection, days: &Days) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT insurance_expires_on FROM vehicles WHERE insurance_expires_on BETWEEN ?1 AND ?2
-         UNION SELECT registration_expires_on FROM vehicles WHERE registration_expires_on BETWEEN ?1 AND ?2",
-    )?;
-    let found = statement.query_map([&days.from, &days.until], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let text = "SELECT insurance_expires_on FROM vehicles WHERE insurance_expires_on BETWEEN ?1 AND ?2
+         UNION SELECT registration_expires_on FROM vehicles WHERE registration_expires_on BETWEEN ?1 AND ?2";
+    select::column(connection, text, [&days.from, &days.until])
 }
 
 /// The entries that have ended and those that will end, each with its own limit, and whether more will end than are listed.
@@ -264,50 +256,44 @@ fn endings(
          ORDER BY 1 {direction}, 5 {direction} LIMIT ?3",
         within(Kind::Document, "expires_on"),
     );
-    let limit = i64::try_from(EXPIRING_MAX + 1).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare_cached(&text)?;
-    let found = statement.query_map((from, before, limit), |row| {
+    select::all(connection, &text, (from, before, select::limit(EXPIRING_MAX + 1)), |row| {
         let kind = Kind::parse(&row.get::<_, String>(2)?).unwrap_or(Kind::Document);
         Ok(Expiring { on: row.get(0)?, what: row.get(1)?, kind, id: row.get(3)?, title: row.get(4)? })
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    })
 }
 
 /// Reads the worth of the home, and the activity since the local day `since` (`YYYY-MM-DD`).
 pub(crate) fn figures(connection: &Connection, since: &str) -> Result<Figures, StoreError> {
-    let mut figures = Figures::default();
-    add_worth(connection, &mut figures)?;
-    add_activity(connection, since, &mut figures)?;
-    Ok(figures)
+    let [rooms, categories] = worth(connection)?;
+    Ok(Figures { rooms, categories, activity: activity(connection, since)? })
 }
 
-/// Sums the worth of the items by room and by category.
-fn add_worth(connection: &Connection, figures: &mut Figures) -> Result<(), StoreError> {
+/// The worth of the items by room and by category, the greatest first.
+fn worth(connection: &Connection) -> Result<[Vec<(String, i64)>; 2], StoreError> {
     let worth = worth_sql(Kind::Inventory, "").unwrap_or_default();
     // One sum by room and category together, from an index that covers all columns.
-    let mut statement = connection.prepare_cached(&format!(
+    let text = format!(
         "SELECT r.name, w.category, w.cents FROM
              (SELECT room_id, category, CAST(sum({worth}) AS INTEGER) AS cents FROM inventory GROUP BY room_id, category) w
          LEFT JOIN rooms r ON r.id = w.room_id"
-    ))?;
-    let found = statement.query_map([], |row| {
-        let text = |n| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(n)?.unwrap_or_default());
-        Ok((text(0)?, text(1)?, row.get::<_, Option<i64>>(2)?.unwrap_or_default()))
-    })?;
-    for part in found {
-        let (room, category, cents) = part?;
-        add(&mut figures.rooms, room, cents);
-        add(&mut figures.categories, category, cents);
+    );
+    let parts: Vec<([Option<String>; 2], Option<i64>)> =
+        select::all(connection, &text, [], |row| Ok(([row.get(0)?, row.get(1)?], row.get(2)?)))?;
+    let mut sums = [BTreeMap::<String, i64>::new(), BTreeMap::new()];
+    for (names, cents) in parts {
+        for (sums, name) in sums.iter_mut().zip(names) {
+            *sums.entry(name.unwrap_or_default()).or_default() += cents.unwrap_or_default();
+        }
     }
-    for list in [&mut figures.rooms, &mut figures.categories] {
-        list.retain(|(_, cents)| *cents > 0);
-        list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    }
-    Ok(())
+    Ok(sums.map(|sums| {
+        let mut list: Vec<(String, i64)> = sums.into_iter().filter(|(_, cents)| *cents > 0).collect();
+        list.sort_by_key(|(_, cents)| Reverse(*cents));
+        list
+    }))
 }
 
-/// Counts the last changes of records by local day.
-fn add_activity(connection: &Connection, since: &str, figures: &mut Figures) -> Result<(), StoreError> {
+/// The number of records that changed last on each local day.
+fn activity(connection: &Connection, since: &str) -> Result<Vec<(String, usize)>, StoreError> {
     // Counts by minute first, because the days of every time zone begin at a minute: converting each row to its local day would
     // take longer than the rest of the query.
     let tables = Kind::COLLECTIONS.map(|kind| {
@@ -322,21 +308,7 @@ fn add_activity(connection: &Connection, since: &str, figures: &mut Figures) -> 
         "SELECT date(minute, 'localtime') AS day, sum(number) FROM ({}) GROUP BY day HAVING day IS NOT NULL ORDER BY day",
         tables.join(" UNION ALL ")
     );
-    let mut statement = connection.prepare_cached(&text)?;
-    let found = statement.query_map([since], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
-    for day in found {
-        let (day, count) = day?;
-        figures.activity.push((day, usize::try_from(count).unwrap_or_default()));
-    }
-    Ok(())
-}
-
-/// Adds cents to the entry of a name.
-fn add(list: &mut Vec<(String, i64)>, name: String, cents: i64) {
-    match list.iter_mut().find(|(known, _)| *known == name) {
-        Some((_, sum)) => *sum += cents,
-        None => list.push((name, cents)),
-    }
+    select::all(connection, &text, [since], |row| Ok((row.get(0)?, select::count_of(row, 1)?)))
 }
 
 #[cfg(test)]

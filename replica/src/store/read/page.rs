@@ -4,7 +4,7 @@
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params_from_iter};
 
 use super::by_room::{is_by_room, room_rank, rooms};
 use super::filter;
@@ -12,7 +12,7 @@ use super::view::{
     Near, Row, RowPage, RowQuery, Sort, load_reference_titles, match_words, row_columns, row_from_sql, title_or_kind,
 };
 use crate::store::schema::order;
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, select};
 
 /// The greatest distance from a known row at which a page is read from the row. Farther away, counting from an end is as fast.
 const NEAR_MAX: usize = 2_000;
@@ -123,11 +123,7 @@ impl List<'_> {
             ),
             _ => format!("SELECT count(*) FROM {}", self.from),
         };
-        let count: i64 = self
-            .connection
-            .prepare_cached(&text)?
-            .query_row(rows::as_params(&self.values).as_slice(), |row| row.get(0))?;
-        Ok(usize::try_from(count).unwrap_or_default())
+        select::count(self.connection, &text, params_from_iter(&self.values))
     }
 
     /// The page of a list in a simple order.
@@ -194,33 +190,30 @@ impl List<'_> {
         skip: usize,
         limit: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        values.extend([skip, limit].map(|number| Sql::Integer(i64::try_from(number).unwrap_or(i64::MAX))));
-        let mut statement = self.connection.prepare_cached(&format!(
+        values.extend([skip, limit].map(|number| Sql::Integer(select::limit(number))));
+        let text = format!(
             "SELECT {} FROM {} t WHERE {condition} ORDER BY {order} LIMIT ?{} OFFSET ?{}",
             row_columns(self.kind),
             self.kind.collection(),
             values.len(),
             values.len() - 1
-        ))?;
-        let found = statement.query_map(rows::as_params(&values).as_slice(), |row| row_from_sql(self.kind, row))?;
-        let mut found = found.collect::<Result<Vec<_>, _>>()?;
-        for row in &mut found {
-            load_reference_titles(self.connection, row)?;
-        }
+        );
+        let read = |row: &SqlRow<'_>| Ok(row_from_sql(self.kind, row)?);
+        let mut found = select::all(self.connection, &text, params_from_iter(values), read)?;
+        found.iter_mut().try_for_each(|row| load_reference_titles(self.connection, row))?;
         Ok(found)
     }
 
     /// The rooms of the listed items with their number of items, by name. Items without a room come last.
     fn rooms(&self) -> Result<Vec<(Option<String>, usize)>, StoreError> {
         let text = format!("SELECT t.room_id, count(*) FROM {} GROUP BY t.room_id", self.from);
-        let mut statement = self.connection.prepare_cached(&text)?;
-        let found = statement.query_map(rows::as_params(&self.values).as_slice(), |row| {
-            Ok((row.get::<_, Option<String>>(0)?, row.get::<_, i64>(1)?))
-        })?;
+        let mut all: Vec<(Option<String>, usize)> =
+            select::all(self.connection, &text, params_from_iter(&self.values), |row| {
+                Ok((row.get(0)?, select::count_of(row, 1)?))
+            })?;
         let rooms = rooms(self.connection)?;
-        let mut all = found.collect::<Result<Vec<_>, _>>()?;
         all.sort_by_key(|(id, _)| room_rank(&rooms, id.as_deref()));
-        Ok(all.into_iter().map(|(id, count)| (id, usize::try_from(count).unwrap_or_default())).collect())
+        Ok(all)
     }
 
     /// The page of the inventory by rooms: room by room, in each room by name.
@@ -268,18 +261,16 @@ pub(crate) fn titles(
     let query =
         RowQuery { words: words.to_owned(), ..RowQuery::all(kind, Sort { column: title, descending: false }, 0) };
     let Some(condition) = where_clause(&query, &mut values) else { return Ok(Vec::new()) };
-    values.push(i64::try_from(limit).unwrap_or(i64::MAX).into());
+    values.push(select::limit(limit).into());
     let text = format!(
         "SELECT t.id, t.{title} FROM {} t WHERE {condition} ORDER BY {} LIMIT ?{}",
         kind.collection(),
         order::sort_key(kind, title),
         values.len()
     );
-    let mut statement = connection.prepare_cached(&text)?;
-    let found = statement.query_map(rows::as_params(&values).as_slice(), |row| {
+    select::all(connection, &text, params_from_iter(values), |row| {
         Ok((row.get(0)?, title_or_kind(kind, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    })
 }
 
 /// The different values of a text field of a kind, the most frequent first. Empty for a field that the kind does not have.
@@ -294,7 +285,5 @@ pub(crate) fn values(
     let text = format!(
         "SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} ORDER BY count(*) DESC, {name} LIMIT ?1"
     );
-    let mut statement = connection.prepare_cached(&text)?;
-    let found = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    select::column(connection, &text, [select::limit(limit)])
 }

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::model::{EditProgress, Method, Origin};
 use crate::store::read::page::rows_where;
 use crate::store::read::view::Row;
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// Records of a kind that refer to a record.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,11 +55,11 @@ pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize
     let mut all = Vec::new();
     for (kind_of, only) in sources {
         let text = format!("SELECT count(*) FROM {} WHERE {only}", kind_of.collection());
-        let total: i64 = connection.prepare_cached(&text)?.query_row((id, kind.as_str()), |row| row.get(0))?;
+        let total = select::count(connection, &text, (id, kind.as_str()))?;
         let order = if *kind_of == Kind::Task { "due_on" } else { resource(*kind_of).title };
         let first = rows_where(connection, *kind_of, only, order, [id, kind.as_str()], most)?;
         if total > 0 {
-            all.push(Related { kind: *kind_of, total: usize::try_from(total).unwrap_or_default(), first });
+            all.push(Related { kind: *kind_of, total, first });
         }
     }
     Ok(all)
@@ -67,36 +67,23 @@ pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize
 
 /// The newest changes of a record that were made on this replica, newest first.
 pub(crate) fn changes(connection: &Connection, kind: Kind, id: &str, most: usize) -> Result<Vec<Change>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, created_at, method, patch, base, origin, state, reason FROM edits WHERE kind = ?1 AND record_id = ?2
+    let text = "SELECT id, created_at, method, patch, base, origin, state, reason FROM edits WHERE kind = ?1 AND record_id = ?2
          UNION ALL
          SELECT id, created_at, method, patch, base, origin, outcome, reason FROM edit_history
          WHERE kind = ?1 AND record_id = ?2
-         ORDER BY id DESC LIMIT ?3",
-    )?;
-    let limit = i64::try_from(most).unwrap_or(i64::MAX);
-    let found = statement.query_map((kind.as_str(), id, limit), |row| {
-        Ok((
-            row.get::<_, String>(3)?,
-            row.get::<_, String>(4)?,
-            Change {
-                edit: row.get(0)?,
-                at: row.get(1)?,
-                method: row.get(2)?,
-                patch: Fields::new(),
-                base: Fields::new(),
-                origin: row.get(5)?,
-                state: row.get(6)?,
-                reason: row.get(7)?,
-            },
-        ))
-    })?;
-    let mut all = Vec::new();
-    for change in found {
-        let (patch, base, change) = change?;
-        all.push(Change { patch: rows::parse_object(&patch)?, base: rows::parse_object(&base)?, ..change });
-    }
-    Ok(all)
+         ORDER BY id DESC LIMIT ?3";
+    select::all(connection, text, (kind.as_str(), id, select::limit(most)), |row| {
+        Ok(Change {
+            edit: row.get(0)?,
+            at: row.get(1)?,
+            method: row.get(2)?,
+            patch: rows::parse_object(&row.get::<_, String>(3)?)?,
+            base: rows::parse_object(&row.get::<_, String>(4)?)?,
+            origin: row.get(5)?,
+            state: row.get(6)?,
+            reason: row.get(7)?,
+        })
+    })
 }
 
 impl Row {

@@ -2,14 +2,14 @@
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind};
-use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, params_from_iter};
 
 use super::by_room::{is_by_room, room_rank, rooms};
 use super::page::{from_clause, where_clause};
 use super::view::{RowQuery, title_or_kind};
 use crate::store::schema::worth::worth_sql;
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, select};
 
 /// Sums over a list and the groups of its order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,23 +57,19 @@ pub(crate) fn totals(connection: &Connection, query: &RowQuery, weeks: &Weeks) -
     let sum = format!("CAST(sum({}) AS INTEGER)", cents.as_deref().unwrap_or("0"));
     let Some(group) = group_expression(query, weeks, &mut values) else {
         let text = format!("SELECT {sum} FROM {}", from_clause(query, &condition));
-        let sum: Option<i64> =
-            connection.prepare_cached(&text)?.query_row(rows::as_params(&values).as_slice(), |row| row.get(0))?;
+        let sum: Option<i64> = select::value(connection, &text, params_from_iter(values))?;
         return Ok(Totals { cents: cents.map(|_| sum.unwrap_or_default()), groups: Vec::new() });
     };
     let from = from_clause(query, &condition);
     let text = format!("SELECT {group} AS part, count(*), {sum} FROM {from} GROUP BY part");
-    let mut statement = connection.prepare_cached(&text)?;
-    let found = statement.query_map(rows::as_params(&values).as_slice(), |row| {
-        let count: i64 = row.get(1)?;
+    let mut groups = select::all(connection, &text, params_from_iter(values), |row| {
         Ok(Group {
             key: row.get::<_, Option<String>>(0)?.unwrap_or_default(),
             title: String::new(),
-            count: usize::try_from(count).unwrap_or_default(),
+            count: select::count_of(row, 1)?,
             cents: row.get::<_, Option<i64>>(2)?.unwrap_or_default(),
         })
     })?;
-    let mut groups = found.collect::<Result<Vec<_>, _>>()?;
     let cents = cents.map(|_| groups.iter().map(|group| group.cents).sum());
     if is_by_room(query) {
         let rooms = rooms(connection)?;

@@ -14,7 +14,7 @@ use super::HAS_SERVER;
 use super::filter::Condition;
 use crate::model::FileState;
 use crate::store::schema::worth::worth_sql;
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// A query for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,8 +181,7 @@ pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Resu
     let Some(words) = match_words(words) else { return Ok(Vec::new()) };
     let may_rank = !is_single_letters && {
         let text = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
-        let matches: i64 = connection.prepare_cached(text)?.query_row((&words, RANKED_MAX + 1), |row| row.get(0))?;
-        matches <= RANKED_MAX
+        select::value::<i64>(connection, text, (&words, RANKED_MAX + 1))? <= RANKED_MAX
     };
     if may_rank {
         return hits(connection, &words, &terms, "ORDER BY bm25(search, 0, 0, 8.0, 1.0, 1.0), rowid", limit);
@@ -209,31 +208,25 @@ fn hits(
     order: &str,
     limit: usize,
 ) -> Result<Vec<Hit>, StoreError> {
-    let mut statement = connection.prepare_cached(&format!(
+    let text = format!(
         "SELECT kind, record_id, title, CASE WHEN plain <> '' THEN body END AS marked_body,
              snippet(search, -1, '**', '**', '…', {SNIPPET_WORDS}) AS snippet
          FROM search WHERE search MATCH ?1 {order} LIMIT ?2"
-    ))?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query((query, limit))?;
-    let mut hits = Vec::new();
-    while let Some(row) = rows.next()? {
-        let Some(kind) = Kind::parse(&row.get::<_, String>("kind")?) else { continue };
+    );
+    let hits = select::all(connection, &text, (query, select::limit(limit)), |row| {
+        let Some(kind) = Kind::parse(&row.get::<_, String>("kind")?) else { return Ok(None) };
         let title: String = row.get("title")?;
         let marked = row.get::<_, Option<String>>("marked_body")?.and_then(|body| {
             search_text::marked(&body, terms, SNIPPET_WORDS)
                 .or_else(|| search_text::marked(&title, terms, SNIPPET_WORDS))
         });
-        let snippet = marked.map_or_else(|| row.get("snippet"), Ok)?;
-        hits.push(Hit {
-            kind,
-            id: row.get("record_id")?,
-            title: title_or_kind(kind, title),
-            // The indexed text has one line for each field; a snippet is shown in one line.
-            snippet: snippet.trim().replace('\n', " "),
-        });
-    }
-    Ok(hits)
+        let snippet: String = marked.map_or_else(|| row.get("snippet"), Ok)?;
+        let id = row.get("record_id")?;
+        // The indexed text has one line for each field; a snippet is shown in one line.
+        let snippet = snippet.trim().replace('\n', " ");
+        Ok(Some(Hit { kind, id, title: title_or_kind(kind, title), snippet }))
+    })?;
+    Ok(hits.into_iter().flatten().collect())
 }
 
 /// A person's words as an FTS5 query. Each word is a quoted prefix, so that no character counts as query syntax. None without

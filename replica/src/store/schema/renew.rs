@@ -10,7 +10,8 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::trigger_sql::{gate_guards, guard, guards};
 use super::{order, protected, table_sql, triggers, views};
-use crate::store::{StoreError, migrations};
+use crate::store::sql_words::quoted;
+use crate::store::{StoreError, migrations, rows, select};
 
 /// The version of the public tables and views. The first number changes when a script could break.
 const SCHEMA_VERSION: &str = "1.0";
@@ -30,16 +31,16 @@ pub(crate) enum SchemaState {
 /// version from before the first release, or when a table is missing that only a migration makes.
 pub(crate) fn state(connection: &Connection) -> Result<SchemaState, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
-    let has_table = |name: &str| connection.query_row(text, [name], |row| row.get::<_, bool>(0));
+    let has_table = |name: &str| select::value::<bool>(connection, text, [name]);
     if has_table("_sync")? && has_table(migrations::TABLE_BEFORE_RELEASE)? {
         return Err(StoreError::BeforeRelease);
     }
     // The newest migration alone has the columns.
     let has_stamp = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('_sync') WHERE name = 'schema_stamp')";
-    let stored: Option<(String, String)> = match connection.query_row(has_stamp, [], |row| row.get(0))? {
+    let stored: Option<(String, String)> = match select::value(connection, has_stamp, [])? {
         true => connection
             .query_row("SELECT schema_stamp, schema_version FROM _sync WHERE schema_stamp IS NOT NULL", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
+                row.try_into()
             })
             .optional()?,
         false => None,
@@ -64,12 +65,9 @@ pub(crate) fn state(connection: &Connection) -> Result<SchemaState, StoreError> 
 /// An error when a table is missing that only a migration creates: an empty new table would hide the loss of its rows.
 pub(crate) fn check_tables(connection: &Connection) -> Result<(), StoreError> {
     let made: Vec<&str> = protected::TABLES.into_iter().chain(["_gate", "search", migrations::TABLE]).collect();
-    let lost: Option<String> = connection.query_row(
-        "SELECT group_concat(value, ', ') FROM json_each(?1)
-         WHERE value NOT IN (SELECT name FROM sqlite_schema WHERE type = 'table')",
-        [serde_json::json!(made).to_string()],
-        |row| row.get(0),
-    )?;
+    let text = "SELECT group_concat(value, ', ') FROM json_each(?1)
+         WHERE value NOT IN (SELECT name FROM sqlite_schema WHERE type = 'table')";
+    let lost: Option<String> = select::value(connection, text, [rows::json_text(&made)])?;
     lost.map_or(Ok(()), |tables| Err(StoreError::MissingTables(tables)))
 }
 
@@ -100,9 +98,8 @@ pub(crate) fn altered_objects(connection: &Connection) -> Result<Vec<String>, St
 
 /// The CREATE statements of all objects of the database.
 fn stored_statements(connection: &Connection) -> Result<HashSet<String>, StoreError> {
-    let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
-    let texts = statement.query_map([], |row| row.get(0))?;
-    Ok(texts.collect::<Result<_, _>>()?)
+    let texts = select::column(connection, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", [])?;
+    Ok(texts.into_iter().collect())
 }
 
 /// The typed tables whose values another program could write unchecked: a trigger that checks values is missing or altered.
@@ -176,26 +173,21 @@ fn stamp(generated: &[String]) -> String {
 
 /// Drops all generated triggers, views and indexes. Tables stay.
 pub(crate) fn drop_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let mut statement = tx.prepare(
-        "SELECT type, name FROM sqlite_schema
+    let text = "SELECT type, name FROM sqlite_schema
          WHERE (type = 'trigger' AND name GLOB '[_]*') OR (type = 'index' AND name GLOB '[_]*[_]by[_]*')
-            OR (type IN ('view', 'table') AND name IN (SELECT value FROM json_each(?1)))",
-    )?;
-    let names: Vec<&str> = views::VIEWS.iter().map(|(name, _)| *name).collect();
-    let found = statement
-        .query_map([serde_json::json!(names).to_string()], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-        })?
-        .collect::<Result<Vec<_>, _>>()?;
+            OR (type IN ('view', 'table') AND name IN (SELECT value FROM json_each(?1)))";
+    let names = views::VIEWS.map(|(name, _)| name);
+    let found: Vec<(String, String)> = select::all(tx, text, [rows::json_text(&names)], |row| Ok(row.try_into()?))?;
     for (kind, name) in found {
         // A person's object may begin with `_` too, and have any name.
-        let quoted = name.replace('"', "\"\"");
+        let own = quoted(&name);
         match kind.as_str() {
             // Another program has put a table at the name of a view. Its rows are kept under another name.
             "table" => {
-                tx.execute_batch(&format!("ALTER TABLE \"{quoted}\" RENAME TO \"{quoted}_of_another_program\""))?
+                let other = quoted(&format!("{name}_of_another_program"));
+                tx.execute_batch(&format!("ALTER TABLE {own} RENAME TO {other}"))?;
             }
-            _ => tx.execute_batch(&format!("DROP {kind} \"{quoted}\""))?,
+            _ => tx.execute_batch(&format!("DROP {kind} {own}"))?,
         }
     }
     Ok(())

@@ -10,8 +10,8 @@ use rusqlite::{Connection, Transaction, params};
 use super::plain_words::{plain_form, plain_form_sql};
 use super::trigger_sql::{LOWER_GATE, RAISE_GATE, changed, trigger};
 use crate::model::FILE_SHA256;
-use crate::store::StoreError;
 use crate::store::connection::{faults, fires_triggers};
+use crate::store::{StoreError, select};
 
 /// Marks a row that a sync transaction has changed or deleted. Does nothing on a connection that fires triggers.
 pub(crate) fn mark_touched(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
@@ -62,10 +62,8 @@ pub(crate) fn update_touched(tx: &Transaction<'_>) -> Result<(), StoreError> {
     if fires_triggers(tx)? {
         return Ok(merge_index(tx)?);
     }
-    let touched: Vec<(String, String)> = tx
-        .prepare_cached("SELECT kind, record_id FROM temp._touched")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
+    let touched: Vec<(String, String)> =
+        select::all(tx, "SELECT kind, record_id FROM temp._touched", [], |row| Ok(row.try_into()?))?;
     if touched.is_empty() || hearth_simulated::planted(hearth_simulated::PlantedFault::SearchNotUpdated) {
         return Ok(());
     }
@@ -157,8 +155,8 @@ fn write_entry(tx: &Transaction<'_>, change: &EntryChange<'_>) -> Result<(), Sto
 
 /// Makes `search` anew from the records, whatever scripts have written to it.
 pub(crate) fn refill(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let create: String =
-        tx.query_row("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'search'", [], |r| r.get(0))?;
+    let create = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'search'";
+    let create: String = select::value(tx, create, [])?;
     tx.execute_batch(&format!("DROP TABLE search; {create}; DELETE FROM _search_rows;"))?;
     let plain = plain_form_sql("title", "body");
     for kind in Kind::ALL {
@@ -187,7 +185,7 @@ pub(crate) fn index_faults(connection: &Connection) -> Result<Vec<String>, Store
 
 /// True when `search` has exactly one row for each record, with the record's texts.
 pub(crate) fn has_all_rows(connection: &Connection) -> Result<bool, StoreError> {
-    let count = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0));
+    let count = |text: &str| select::count(connection, text, []);
     let mut records = 0;
     let plain = plain_form_sql("f.title", "f.body");
     for kind in Kind::ALL {

@@ -7,8 +7,8 @@ use hearth_contract::schema::{Field, Format, Presence, Preset, Resource};
 use rusqlite::{Connection, Transaction};
 
 use super::rules;
-use crate::store::StoreError;
 use crate::store::sql_words::NOW;
+use crate::store::{StoreError, select};
 
 /// NULL stands for the default in an INSERT: Django, pandas and Drizzle name every column and send NULL for what is left out.
 const NULL_IS_DEFAULT: &str = "NOT NULL ON CONFLICT REPLACE";
@@ -28,7 +28,7 @@ pub(in crate::store) fn has_own_shape(connection: &Connection, resource: &Resour
 pub(in crate::store) fn has_own_text(connection: &Connection, resource: &Resource) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND instr(sql, ?2))";
     let id_line = format!("\n    id {},", id_definition());
-    Ok(connection.query_row(text, (resource.kind.collection(), id_line), |row| row.get(0))?)
+    select::value(connection, text, (resource.kind.collection(), id_line))
 }
 
 /// The definition of the column `id`.
@@ -46,9 +46,7 @@ pub(crate) fn columns(resource: &Resource) -> impl Iterator<Item = &'static str>
 
 /// The names of a table's columns in their order, without generated columns.
 pub(in crate::store) fn column_names(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?;
-    let found = statement.query_map([table], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    select::column(connection, "SELECT name FROM pragma_table_info(?1) ORDER BY cid", [table])
 }
 
 /// The CREATE TABLE text of a kind. Its comments document the columns: `.schema tasks` shows them.

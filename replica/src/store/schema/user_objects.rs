@@ -7,7 +7,7 @@ use hearth_contract::resources::RESOURCES;
 use rusqlite::{Connection, ffi};
 
 use super::{protected, table_sql};
-use crate::store::StoreError;
+use crate::store::{StoreError, select};
 
 /// A person's trigger on a table of the replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl std::fmt::Display for UserTrigger {
 /// True when the database has a person's trigger.
 pub(crate) fn has_triggers(connection: &Connection) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '[_]*')";
-    Ok(connection.query_row(text, [], |row| row.get(0))?)
+    select::value(connection, text, [])
 }
 
 /// A person's triggers that act on writes of the sync: triggers on a typed table that do not read `_gate`, and triggers on a
@@ -71,12 +71,9 @@ fn written_table(text: &str, is_in_group: impl Fn(&str) -> bool) -> Option<&str>
 
 /// UNIQUE indexes on typed tables, with their tables. The replica itself creates none, so these are a person's.
 pub(crate) fn unique_indexes(connection: &Connection) -> Result<Vec<(String, String)>, StoreError> {
-    let mut statement = connection.prepare(
-        "SELECT i.name, t.value FROM json_each(?1) t, pragma_index_list(t.value) i
-         WHERE i.\"unique\" AND i.origin = 'c' ORDER BY i.name",
-    )?;
-    let found = statement.query_map([tables()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let text = "SELECT i.name, t.value FROM json_each(?1) t, pragma_index_list(t.value) i
+         WHERE i.\"unique\" AND i.origin = 'c' ORDER BY i.name";
+    select::all(connection, text, [tables()], |row| Ok(row.try_into()?))
 }
 
 /// Replaces a refusal of SQLite by an error that names the cause: a person's UNIQUE index, or all objects that can have
@@ -112,27 +109,19 @@ pub(crate) fn explain_refusal(connection: &Connection, error: StoreError) -> Sto
 /// A person's objects on typed tables that can refuse a value, such as `the index a on rooms`: indexes on expressions, generated
 /// columns, and columns with NOT NULL or CHECK. Without triggers and [`unique_indexes`].
 pub(crate) fn refusing_objects(connection: &Connection) -> Result<Vec<String>, StoreError> {
-    let indexes = connection
-        .prepare(
-            "SELECT 'the index ' || i.name || ' on ' || t.value FROM json_each(?1) t, pragma_index_list(t.value) i
-             WHERE i.origin = 'c' AND NOT i.\"unique\" AND i.name NOT GLOB '[_]*'
-                AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) WHERE cid = -2)) ORDER BY 1",
-        )?
-        .query_map([tables()], |row| row.get(0))?
-        .collect::<Result<Vec<String>, _>>()?;
-    let mut found = indexes;
+    let indexes =
+        "SELECT 'the index ' || i.name || ' on ' || t.value FROM json_each(?1) t, pragma_index_list(t.value) i
+         WHERE i.origin = 'c' AND NOT i.\"unique\" AND i.name NOT GLOB '[_]*'
+            AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) WHERE cid = -2)) ORDER BY 1";
+    let columns = "SELECT c.name FROM pragma_table_xinfo(?1) c, sqlite_schema s
+         WHERE s.type = 'table' AND s.name = ?1
+            AND (c.hidden <> 0 OR c.\"notnull\" OR instr(lower(s.sql), 'check') > 0)";
+    let mut found: Vec<String> = select::column(connection, indexes, [tables()])?;
     for resource in &RESOURCES {
         let table = resource.kind.collection();
-        let mut statement = connection.prepare(
-            "SELECT c.name, c.hidden <> 0 OR c.\"notnull\" OR instr(lower(s.sql), 'check') > 0
-             FROM pragma_table_xinfo(?1) c, sqlite_schema s WHERE s.type = 'table' AND s.name = ?1",
-        )?;
-        let columns = statement
-            .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<Vec<(String, bool)>, _>>()?;
-        let is_own = |name: &str| table_sql::columns(resource).any(|own| own == name);
-        let can_refuse = columns.into_iter().filter(|(name, refuses)| *refuses && !is_own(name));
-        found.extend(can_refuse.map(|(name, _)| format!("the column {name} of {table}")));
+        let mut added: Vec<String> = select::column(connection, columns, [table])?;
+        added.retain(|name| table_sql::columns(resource).all(|own| own != name));
+        found.extend(added.iter().map(|name| format!("the column {name} of {table}")));
     }
     Ok(found)
 }
@@ -146,9 +135,8 @@ pub(crate) fn broken_triggers(connection: &Connection) -> Result<Vec<(String, St
     }
     let mut found = Vec::new();
     for (table, triggers) in on_table {
-        let columns: String = connection
-            .prepare("SELECT group_concat(format('\"%w\" = \"%w\"', name, name), ', ') FROM pragma_table_info(?1)")?
-            .query_row([&table], |row| row.get(0))?;
+        let columns = "SELECT group_concat(format('\"%w\" = \"%w\"', name, name), ', ') FROM pragma_table_info(?1)";
+        let columns: String = select::value(connection, columns, [&table])?;
         let verbs = [
             format!("EXPLAIN INSERT INTO {table} DEFAULT VALUES"),
             format!("EXPLAIN UPDATE {table} SET {columns}"),
@@ -167,21 +155,18 @@ pub(crate) fn broken_triggers(connection: &Connection) -> Result<Vec<(String, St
 
 /// A person's triggers on the replica's tables.
 pub(crate) fn triggers(connection: &Connection) -> Result<Vec<UserTrigger>, StoreError> {
-    let mut statement = connection.prepare(
-        "SELECT name, lower(tbl_name), lower(sql) FROM sqlite_schema
+    let text = "SELECT name, lower(tbl_name), lower(sql) FROM sqlite_schema
          WHERE type = 'trigger' AND name NOT GLOB '[_]*' AND lower(tbl_name) IN (SELECT value FROM json_each(?1))
-         ORDER BY name",
-    )?;
-    let found = statement.query_map([every_table()], |row| {
+         ORDER BY name";
+    select::all(connection, text, [every_table()], |row| {
         Ok(UserTrigger { name: row.get(0)?, table: row.get(1)?, text: row.get(2)? })
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    })
 }
 
 /// The columns of an index in the form of SQLite's messages: `rooms.name, rooms.floor`.
 fn index_columns(connection: &Connection, index: &str, table: &str) -> Result<String, StoreError> {
     let text = "SELECT group_concat(?2 || '.' || name, ', ') FROM pragma_index_info(?1)";
-    Ok(connection.query_row(text, [index, table], |row| row.get(0))?)
+    select::value(connection, text, [index, table])
 }
 
 /// The names of the typed tables as a JSON array.
