@@ -23,7 +23,7 @@ pub(crate) fn allocate(db: &Path) -> Result<(), StoreError> {
     // Zeros are written, because a file that is only extended takes no room.
     let written =
         new_private_file(&path).and_then(|mut file| file.write_all(&[0; RESERVE_BYTES]).and_then(|()| file.sync_all()));
-    match written.map_err(|error| StoreError::File(path.clone(), error)) {
+    match written.map_err(StoreError::at(&path)) {
         Err(error) if error.is_full() => {
             release(db);
             Err(error)

@@ -135,6 +135,11 @@ impl From<refinery::Error> for StoreError {
 }
 
 impl StoreError {
+    /// Names the file of an error.
+    pub(crate) fn at(path: &Path) -> impl Fn(std::io::Error) -> StoreError {
+        move |error| StoreError::File(path.to_owned(), error)
+    }
+
     /// True when the file is not a sound database of this version. Only a rebuild helps, if the disk still works.
     pub fn is_damaged(&self) -> bool {
         use StoreError::{

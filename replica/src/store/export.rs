@@ -28,22 +28,18 @@ pub struct ExportSummary {
 /// Writes a copy of `db` to `file`, and the bytes of its files beside the copy, for this user alone. The file appears under its name when the copy is complete. An error when
 /// the file exists.
 pub(crate) fn write_copy(connection: &Connection, db: &Path, file: &Path) -> Result<ExportSummary, StoreError> {
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |error| StoreError::File(path, error)
-    };
     if file.exists() {
-        return Err(at(file)(std::io::ErrorKind::AlreadyExists.into()));
+        return Err(StoreError::at(file)(std::io::ErrorKind::AlreadyExists.into()));
     }
     // A random name, because a plain name may belong to a file of a person.
     let part = files::beside(file, &format!(".{}.part", uuid::Uuid::new_v4().simple()));
     // Created before VACUUM INTO, which takes an empty file, so that other users can never read the file.
-    files::private_file(&part).map_err(at(&part))?;
+    files::private_file(&part).map_err(StoreError::at(&part))?;
     let summary = fill(connection, &part).inspect_err(|_| drop(fs::remove_file(&part)))?;
-    fs::File::open(&part).and_then(|file| file.sync_all()).map_err(at(&part))?;
+    fs::File::open(&part).and_then(|file| file.sync_all()).map_err(StoreError::at(&part))?;
     // The bytes first: no row of the copy names bytes that the copy lacks.
     file_store::bytes::copy_all(db, file)?;
-    fs::rename(&part, file).map_err(at(file))?;
+    fs::rename(&part, file).map_err(StoreError::at(file))?;
     Ok(summary)
 }
 
@@ -58,7 +54,7 @@ fn fill(connection: &Connection, part: &Path) -> Result<ExportSummary, StoreErro
     let text = "SELECT (SELECT count(*) FROM edits), position FROM _sync";
     let (pending_edits, position) = copy.query_row(text, [], |row| row.try_into())?;
     copy.close().map_err(|(_, error)| error)?;
-    let bytes = fs::metadata(part).map_err(|error| StoreError::File(part.to_owned(), error))?.len();
+    let bytes = fs::metadata(part).map_err(StoreError::at(part))?.len();
     Ok(ExportSummary { bytes, records, pending_edits, position })
 }
 

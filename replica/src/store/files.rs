@@ -3,8 +3,10 @@
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use directories::ProjectDirs;
+use hearth_contract::formats::Timestamp;
 
 /// The path of a companion file of a database, such as `lock`. A profile's `replica.db` has a directory of its own,
 /// and its companions have plain names there. Beside any other database a companion is named `NAME.db.lock`.
@@ -56,6 +58,12 @@ pub fn directory(db: &Path) -> &Path {
 /// True when the file exists and holds at least one byte.
 pub(crate) fn holds_bytes(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.len() > 0)
+}
+
+/// When the file was last written. None without a file.
+pub(crate) fn modified_at(path: &Path) -> Option<Timestamp> {
+    let at = fs::metadata(path).ok()?.modified().ok()?;
+    i64::try_from(at.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok().map(Timestamp::from_millis)
 }
 
 /// True when the file cannot be inspected, for example without permission. The file may exist.

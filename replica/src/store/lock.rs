@@ -4,11 +4,11 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
 
-use super::files::{companion, make_private_directory, private_file};
+use super::files::{companion, make_private_directory, modified_at, private_file};
 
 /// The most digits that a process id has.
 const PID_DIGITS_MAX: u64 = 10;
@@ -66,9 +66,7 @@ impl SyncLock {
 
     /// When the lock of a database was last taken. None without a lock file.
     pub fn taken_at(db: &Path) -> Option<Timestamp> {
-        let at = std::fs::metadata(companion(db, "lock")).ok()?.modified().ok()?;
-        let since = at.duration_since(UNIX_EPOCH).ok()?;
-        i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
+        modified_at(&companion(db, "lock"))
     }
 
     /// The id of the process that holds the lock of a database. None when the lock file does not tell.

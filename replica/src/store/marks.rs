@@ -103,14 +103,15 @@ pub(super) fn looked_at(db: &Path) -> Option<Timestamp> {
 }
 
 fn try_mark(db: &Path, connection: &Connection, number: i32, looked_at: Option<Timestamp>) -> Result<(), StoreError> {
-    let at = |error| StoreError::File(note_path(db), error);
+    let path = note_path(db);
+    let at = StoreError::at(&path);
     let noted = noted(db);
     if noted.as_ref().is_some_and(|note| note.current.len() >= NOTED_MAX) {
-        return forget(db).map_err(at);
+        return forget(db).map_err(&at);
     }
     // Noted first: after a power cut the main file has no number that is not noted.
     if noted.is_some() {
-        append(db, number).map_err(at)?;
+        append(db, number).map_err(&at)?;
     }
     connection.pragma_update(None, "user_version", number)?;
     let is_in_main_file = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
@@ -118,7 +119,7 @@ fn try_mark(db: &Path, connection: &Connection, number: i32, looked_at: Option<T
     })?;
     if is_in_main_file {
         let end = looked_at.and_then(|looked_at| EndState::read(db, looked_at.millis()));
-        replace(db, Note { end, ..noted.unwrap_or_default() }, number).map_err(at)?;
+        replace(db, Note { end, ..noted.unwrap_or_default() }, number).map_err(&at)?;
     }
     Ok(())
 }
@@ -141,7 +142,7 @@ pub(super) fn check(db: &Path) -> Result<(), StoreError> {
         if noted(db).is_some_and(|after| after == before) {
             return match before.is_older_copy(db, found) {
                 true => Err(StoreError::NotOfItsLog(db.to_owned())),
-                false => forget(db).map_err(|error| StoreError::File(note_path(db), error)),
+                false => forget(db).map_err(StoreError::at(&note_path(db))),
             };
         }
     }
@@ -169,14 +170,14 @@ fn forget(db: &Path) -> io::Result<()> {
 /// Deletes the note and returns it, before the database is replaced. None: there was no note.
 pub(super) fn take(db: &Path) -> Result<Option<String>, StoreError> {
     let text = fs::read_to_string(note_path(db)).ok();
-    forget(db).map_err(|error| StoreError::File(note_path(db), error))?;
+    forget(db).map_err(StoreError::at(&note_path(db)))?;
     Ok(text)
 }
 
 /// Writes the note that [`take`] has returned again, when the database was not replaced.
 pub(super) fn put_back(db: &Path, note: Option<String>) -> Result<(), StoreError> {
     let Some(text) = note else { return Ok(()) };
-    write_whole(&note_path(db), text.as_bytes()).map_err(|error| StoreError::File(note_path(db), error))
+    write_whole(&note_path(db), text.as_bytes()).map_err(StoreError::at(&note_path(db)))
 }
 
 fn note_path(db: &Path) -> PathBuf {

@@ -86,7 +86,7 @@ fn keep_wal_at_close(db: &Path, connection: &Connection) -> rusqlite::Result<()>
 /// exist.
 fn create_file(db: &Path) -> Result<fs::File, StoreError> {
     if let Some(directory) = db.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
-        make_private_directory(directory).map_err(|error| StoreError::File(directory.to_owned(), error))?;
+        make_private_directory(directory).map_err(StoreError::at(directory))?;
     }
     let setup_lock = lock_setup(db)?;
     if let Some(lost) = presence::lost_content(db) {
@@ -94,7 +94,7 @@ fn create_file(db: &Path) -> Result<fs::File, StoreError> {
     }
     // Created before SQLite opens the file, so that other users can never read it. SQLite gives its log and shared memory the
     // same mode.
-    let file = private_file(db).map_err(|error| StoreError::File(db.to_owned(), error))?;
+    let file = private_file(db).map_err(StoreError::at(db))?;
     make_private(&file);
     Ok(setup_lock)
 }
@@ -109,7 +109,7 @@ fn make_private(file: &fs::File) {
 /// the lock that a change of the journal mode needs, and a file under creation looks like an emptied one.
 fn lock_setup(db: &Path) -> Result<fs::File, StoreError> {
     let path = companion(db, "setup");
-    private_file(&path).and_then(|file| file.lock().map(|()| file)).map_err(|error| StoreError::File(path, error))
+    private_file(&path).and_then(|file| file.lock().map(|()| file)).map_err(StoreError::at(&path))
 }
 
 /// Checks a file before anything is created beside the file: a lock file would make the file look like a replica's. Error: the

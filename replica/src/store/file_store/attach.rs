@@ -129,16 +129,16 @@ pub(in crate::store) fn copy_in(db: &Path, file: &Path, limit: u64) -> Result<Fi
     }
     let mut from = File::open(file).map_err(source)?;
     let folder = bytes::folder(db);
-    make_private_directory(&folder).map_err(bytes::at(&folder))?;
+    make_private_directory(&folder).map_err(StoreError::at(&folder))?;
     let copy = folder.join(format!("{COPY_PREFIX}{}", uuid::Uuid::new_v4().simple()));
-    let mut to = new_private_file(&copy).map_err(bytes::at(&copy))?;
+    let mut to = new_private_file(&copy).map_err(StoreError::at(&copy))?;
     let mut written = 0;
     let copied = bytes::read_pieces(&mut from, source, |piece| {
         written += piece.len() as u64;
         if written > limit {
             return Err(too_large());
         }
-        Ok(to.write_all(piece).map_err(bytes::at(&copy))?)
+        Ok(to.write_all(piece).map_err(StoreError::at(&copy))?)
     });
     let placed = copied.and_then(|facts| {
         bytes::place(db, &copy, &facts.sha256)?;

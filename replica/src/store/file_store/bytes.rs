@@ -90,11 +90,11 @@ pub(crate) fn examine(path: &Path) -> io::Result<FileFacts> {
 pub(crate) fn place(db: &Path, from: &Path, sha256: &str) -> Result<(), StoreError> {
     let to = path(db, sha256).ok_or_else(|| StoreError::InvalidContent(format!("the hash {sha256}")))?;
     let directory = to.parent().map_or_else(|| folder(db), Path::to_owned);
-    File::open(from).and_then(|file| file.sync_all()).map_err(at(from))?;
-    make_private_directory(&directory).map_err(at(&directory))?;
-    fs::rename(from, &to).map_err(at(&to))?;
+    File::open(from).and_then(|file| file.sync_all()).map_err(StoreError::at(from))?;
+    make_private_directory(&directory).map_err(StoreError::at(&directory))?;
+    fs::rename(from, &to).map_err(StoreError::at(&to))?;
     for directory in [directory.as_path(), &folder(db)] {
-        File::open(directory).and_then(|directory| directory.sync_all()).map_err(at(directory))?;
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(StoreError::at(directory))?;
     }
     Ok(())
 }
@@ -111,8 +111,8 @@ pub(crate) fn copy_all(db: &Path, other: &Path) -> Result<(), StoreError> {
             let name = file.file_name().to_string_lossy().into_owned();
             let Some(to) = path(other, &name) else { continue };
             let parent = to.parent().map_or_else(|| folder(other), Path::to_owned);
-            make_private_directory(&parent).map_err(at(&parent))?;
-            fs::copy(file.path(), &to).map_err(at(&to))?;
+            make_private_directory(&parent).map_err(StoreError::at(&parent))?;
+            fs::copy(file.path(), &to).map_err(StoreError::at(&to))?;
         }
     }
     Ok(())
@@ -122,16 +122,11 @@ pub(crate) fn copy_all(db: &Path, other: &Path) -> Result<(), StoreError> {
 pub(crate) fn remove(db: &Path, sha256: &str) -> Result<(), StoreError> {
     for path in [path(db, sha256), download_path(db, sha256)].into_iter().flatten() {
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(StoreError::at(&path)(error)),
             _ => {}
         }
     }
     Ok(())
-}
-
-/// Names the file of an error.
-pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> StoreError {
-    move |error| StoreError::File(path.to_owned(), error)
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use hearth_contract::formats::Timestamp;
 use rusqlite::{Connection, Transaction};
@@ -14,6 +13,7 @@ use crate::model::{FileState, LogLevel};
 use crate::store::captures::exchange;
 use crate::store::file_store::bytes::{self, COPY_PREFIX, DOWNLOAD_PREFIX};
 use crate::store::file_store::table;
+use crate::store::files::modified_at;
 use crate::store::{StoreError, gate, log, select};
 
 /// A file that no document names is kept for this long (milliseconds): the delete of a document can be undone.
@@ -62,13 +62,8 @@ pub(crate) fn look_after(
         return remove_leftovers(connection, db, now).map(|()| upkeep);
     }
     gate::sync_tx(connection, |tx| {
-        for hash in &upkeep.lost {
-            set_lost(tx, hash, FileState::Missing, GONE)?;
-        }
-        for hash in &upkeep.damaged {
-            set_lost(tx, hash, FileState::Damaged, DAMAGED)?;
-            bytes::remove(db, hash)?;
-        }
+        upkeep.lost.iter().try_for_each(|hash| set_lost(tx, db, hash, FileState::Missing))?;
+        upkeep.damaged.iter().try_for_each(|hash| set_lost(tx, db, hash, FileState::Damaged))?;
         for hash in adopted {
             adopt(tx, db, hash)?;
         }
@@ -101,17 +96,16 @@ pub(crate) fn note_lost(
     sha256: &str,
     state: FileState,
 ) -> Result<(), StoreError> {
-    gate::sync_tx(connection, |tx| {
-        let sentence = if state == FileState::Damaged { DAMAGED } else { GONE };
-        set_lost(tx, sha256, state, sentence)?;
-        if state == FileState::Damaged { bytes::remove(db, sha256) } else { Ok(()) }
-    })
+    gate::sync_tx(connection, |tx| set_lost(tx, db, sha256, state))
 }
 
-fn set_lost(tx: &Transaction<'_>, hash: &str, state: FileState, sentence: &str) -> Result<(), StoreError> {
+fn set_lost(tx: &Transaction<'_>, db: &Path, hash: &str, state: FileState) -> Result<(), StoreError> {
+    let is_damaged = state == FileState::Damaged;
+    let sentence = if is_damaged { DAMAGED } else { GONE };
     table::set_state(tx, hash, state, Some(&message(sentence)))?;
     exchange::fail_of_file(tx, hash, &message(sentence))?;
-    log(tx, LogLevel::Warning, &format!("The file {hash}: {sentence}."))
+    log(tx, LogLevel::Warning, &format!("The file {hash}: {sentence}."))?;
+    if is_damaged { bytes::remove(db, hash) } else { Ok(()) }
 }
 
 /// A problem of a file in the form of the server's error objects.
@@ -128,7 +122,7 @@ fn adopt(tx: &Transaction<'_>, db: &Path, hash: &str) -> Result<(), StoreError> 
         false => FileState::Present,
     };
     let Some(path) = bytes::path(db, hash) else { return Ok(()) };
-    let facts = bytes::examine(&path).map_err(|error| StoreError::File(path, error))?;
+    let facts = bytes::examine(&path).map_err(StoreError::at(&path))?;
     table::set_here(tx, &facts, state)
 }
 
@@ -180,7 +174,7 @@ fn remove_leftovers(connection: &mut Connection, db: &Path, now: Timestamp) -> R
         for (path, hash) in &old {
             let has_row = hash.as_deref().map(|hash| table::state(tx, hash)).transpose()?.flatten().is_some();
             if !has_row {
-                fs::remove_file(path).map_err(|error| StoreError::File(path.clone(), error))?;
+                fs::remove_file(path).map_err(StoreError::at(path))?;
             }
         }
         Ok(())
@@ -193,7 +187,5 @@ fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
 
 /// True when the file was last written longer ago than a file without a document is kept.
 fn is_old(path: &Path, now: Timestamp) -> bool {
-    let modified = fs::metadata(path).and_then(|file| file.modified()).ok();
-    let millis = modified.and_then(|at| i64::try_from(at.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok());
-    millis.is_some_and(|millis| millis <= now.millis().saturating_sub(UNNAMED_MILLIS))
+    modified_at(path).is_some_and(|at| at.millis() <= now.millis().saturating_sub(UNNAMED_MILLIS))
 }
