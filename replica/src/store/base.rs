@@ -257,31 +257,21 @@ fn lay_accepted_over(
 
 /// The base image of a record; None when the server never had the record, as far as is known.
 pub(crate) fn load(tx: &Connection, kind: Kind, id: &str) -> Result<Option<StoredImage>, StoreError> {
-    let text = format!("SELECT {IMAGE_COLUMNS} FROM _base WHERE kind = ?1 AND record_id = ?2");
-    let found = tx.prepare_cached(&text)?.query_row((kind.as_str(), id), |row| Ok(read_image(kind, row))).optional()?;
-    found.transpose()
+    let text = "SELECT * FROM _base WHERE kind = ?1 AND record_id = ?2";
+    Ok(select::all(tx, text, (kind.as_str(), id), |row| read_image(kind, row))?.pop())
 }
 
 /// The versions of all records of a kind that the server has, each with its id.
 pub(crate) fn all_on_server(tx: &Connection, kind: Kind) -> Result<Vec<(String, rows::StoredRecord)>, StoreError> {
-    let text = format!("SELECT {IMAGE_COLUMNS}, record_id FROM _base WHERE kind = ?1 AND NOT deleted");
-    select::all(tx, &text, [kind.as_str()], |row| Ok((row.get("record_id")?, read_image(kind, row)?.stored)))
+    let text = "SELECT * FROM _base WHERE kind = ?1 AND NOT deleted";
+    select::all(tx, text, [kind.as_str()], |row| Ok((row.get("record_id")?, read_image(kind, row)?.stored)))
 }
 
-/// The columns that [`read_image`] reads.
-const IMAGE_COLUMNS: &str = "rev, fields, created_at, updated_at, updated_by, extra, deleted, reported_missing";
-
 fn read_image(kind: Kind, row: &Row<'_>) -> Result<StoredImage, StoreError> {
-    let deleted = row.get(6)?;
-    let stored = rows::StoredRecord {
-        rev: row.get(0)?,
-        fields: parse_fields(kind, row.get_ref(1)?.as_str().unwrap_or("{}"), deleted)?,
-        created_at: row.get(2)?,
-        updated_at: row.get(3)?,
-        updated_by: row.get(4)?,
-        extra: row.get(5)?,
-    };
-    Ok(StoredImage { stored, deleted, reported_missing: row.get(7)? })
+    let deleted = row.get("deleted")?;
+    let fields = parse_fields(kind, row.get_ref("fields")?.as_str().unwrap_or("{}"), deleted)?;
+    let stored = rows::with_server_columns(row, fields)?;
+    Ok(StoredImage { stored, deleted, reported_missing: row.get("reported_missing")? })
 }
 
 /// Every field of the kind, from the fields as `_base` holds them. Empty for a deleted record of which no values are kept.

@@ -3,11 +3,11 @@
 use hearth_contract::formats::parse_id;
 use hearth_contract::schema::Kind;
 use hearth_exchange::import::{Action, Draft, Existing, Plan};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::edits::{EditError, create_in, fresh_id, update_in};
-use super::{StoreError, gate, read, rows};
+use super::{StoreError, base, gate, read, rows, select};
 use crate::model::Origin;
 
 /// What an import did.
@@ -44,14 +44,8 @@ fn plan_in(connection: &Connection, draft: &Draft) -> Result<Plan, StoreError> {
 /// Whether a record with this id was deleted on the server.
 fn is_used(connection: &Connection, id: Uuid) -> Result<bool, StoreError> {
     // The index begins with the kind.
-    let mut statement =
-        connection.prepare_cached("SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND deleted")?;
-    for kind in Kind::COLLECTIONS {
-        if statement.query_row((kind.as_str(), id.to_string()), |_| Ok(())).optional()?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let of_kind = Kind::COLLECTIONS.map(|kind| base::deleted_there(&format!("'{kind}'"), "?1"));
+    select::value(connection, &format!("SELECT {}", of_kind.join(" OR ")), [id.to_string()])
 }
 
 /// Plans an import and applies the plan in the same transaction: all rows or none. With `partial`, refused rows are left out.

@@ -1,6 +1,7 @@
 //! Rows of the six typed tables as values. Must not know where a value comes from: the feed, a list, a response or an edit.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use hearth_contract::check::Fields;
 use hearth_contract::record::complete;
@@ -178,22 +179,18 @@ struct Statements {
 
 /// The statements of a kind. The texts are made once.
 fn statements(kind: Kind) -> &'static Statements {
-    static STATEMENTS: std::sync::OnceLock<Vec<Statements>> = std::sync::OnceLock::new();
-    let all = STATEMENTS.get_or_init(|| {
-        Kind::ALL
-            .into_iter()
-            .map(|kind| {
-                let names: Vec<&str> = columns(resource(kind)).collect();
-                let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
-                let table = kind.collection();
-                let insert = format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), marks.join(", "));
-                let fields: String = resource(kind).fields.iter().map(|field| format!(", {}", field.name)).collect();
-                let select_fields = format!("SELECT extra{fields} FROM {table} WHERE id = ?1");
-                Statements { insert, select_fields }
-            })
-            .collect()
+    static STATEMENTS: LazyLock<[Statements; 6]> = LazyLock::new(|| {
+        Kind::ALL.map(|kind| {
+            let names: Vec<&str> = columns(resource(kind)).collect();
+            let marks: Vec<String> = (1..=names.len()).map(|n| format!("?{n}")).collect();
+            let table = kind.collection();
+            let insert = format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), marks.join(", "));
+            let fields: String = resource(kind).fields.iter().map(|field| format!(", {}", field.name)).collect();
+            let select_fields = format!("SELECT extra{fields} FROM {table} WHERE id = ?1");
+            Statements { insert, select_fields }
+        })
     });
-    &all[kind as usize]
+    &STATEMENTS[kind as usize]
 }
 
 /// Deletes a row, if the row exists.
@@ -239,18 +236,21 @@ pub(crate) fn each(connection: &Connection, kind: Kind, mut each: impl FnMut(&st
 
 /// Reads the columns of a typed table by name.
 pub(crate) fn record_from_row(kind: Kind, row: &SqlRow<'_>) -> Result<StoredRecord, rusqlite::Error> {
-    let mut stored = StoredRecord {
+    let value = |name: &str| Ok((name.to_owned(), sql_to_json(row.get_ref(name)?)));
+    let fields = resource(kind).fields.iter().map(|field| value(field.name)).collect::<rusqlite::Result<Fields>>()?;
+    with_server_columns(row, fields)
+}
+
+/// A record with these fields, and the columns of the row that only the server sets.
+pub(super) fn with_server_columns(row: &SqlRow<'_>, fields: Fields) -> rusqlite::Result<StoredRecord> {
+    Ok(StoredRecord {
+        fields,
         rev: row.get("rev")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
         updated_by: row.get("updated_by")?,
         extra: row.get("extra")?,
-        fields: Fields::new(),
-    };
-    for field in resource(kind).fields {
-        stored.fields.insert(field.name.to_owned(), sql_to_json(row.get_ref(field.name)?));
-    }
-    Ok(stored)
+    })
 }
 
 /// A JSON value as a column holds the value; an absent value is NULL.

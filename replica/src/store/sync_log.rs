@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{StoreError, gate, select};
+use super::{StoreError, select};
 use crate::model::LogLevel;
 
 /// One line of `sync_log`.
@@ -31,9 +31,4 @@ pub(crate) fn log(tx: &Connection, level: LogLevel, text: &str) -> Result<(), St
     tx.prepare_cached("INSERT INTO sync_log (level, text) VALUES (?1, ?2)")?.execute((level, text))?;
     tx.prepare_cached("DELETE FROM sync_log WHERE id <= (SELECT max(id) FROM sync_log) - 10000")?.execute([])?;
     Ok(())
-}
-
-/// Adds a line in a transaction of its own, without fsync.
-pub(crate) fn log_alone(connection: &mut Connection, level: LogLevel, text: &str) -> Result<(), StoreError> {
-    gate::sync_tx_without_fsync(connection, |tx| log(tx, level, text))
 }

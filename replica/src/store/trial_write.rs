@@ -32,32 +32,28 @@ const TRIED_MAX: usize = 50;
 pub(crate) fn refusing_triggers(connection: &mut Connection) -> Result<Vec<RefusingTrigger>, StoreError> {
     let triggers = user_objects::triggers(connection)?;
     let mut found = Vec::new();
-    let is_failing = |attempt: Attempt| matches!(attempt, Attempt::Fails(_));
     if triggers.is_empty() {
         return Ok(found);
     }
     let Attempt::Fails(together) = attempt(connection, &[])? else { return Ok(found) };
     // Writes that fail without any of these triggers have another cause.
-    if is_failing(attempt(connection, &triggers)?) {
+    if matches!(attempt(connection, &triggers)?, Attempt::Fails(_)) {
         return Ok(found);
     }
-    for trigger in triggers.iter().take(TRIED_MAX) {
-        let others: Vec<UserTrigger> = triggers.iter().filter(|other| *other != trigger).cloned().collect();
-        match attempt(connection, &others)? {
-            Attempt::Fails(sentence) => found.push(RefusingTrigger { trigger: trigger.clone(), sentence }),
-            Attempt::Succeeds => {}
-            Attempt::Busy => return Ok(found),
+    // Each alone; then each is left out, because some triggers refuse only together.
+    for is_alone in [true, false] {
+        for trigger in triggers.iter().take(TRIED_MAX) {
+            let without: Vec<_> = triggers.iter().filter(|other| (*other != trigger) == is_alone).cloned().collect();
+            let sentence = match (attempt(connection, &without)?, is_alone) {
+                (Attempt::Busy, _) => return Ok(found),
+                (Attempt::Fails(sentence), true) => sentence,
+                (Attempt::Succeeds, false) => together.clone(),
+                _ => continue,
+            };
+            found.push(RefusingTrigger { trigger: trigger.clone(), sentence });
         }
-    }
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    // Some triggers refuse only together.
-    for trigger in triggers.iter().take(TRIED_MAX) {
-        match attempt(connection, std::slice::from_ref(trigger))? {
-            Attempt::Succeeds => found.push(RefusingTrigger { trigger: trigger.clone(), sentence: together.clone() }),
-            Attempt::Fails(_) => {}
-            Attempt::Busy => break,
+        if !found.is_empty() {
+            break;
         }
     }
     Ok(found)

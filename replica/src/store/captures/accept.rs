@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::table::{self, Capture, Draft};
 use crate::model::{CapturePurpose, CaptureState, FILE_SHA256, Origin};
 use crate::store::edits::{self, EditError};
+use crate::store::read::view::stored_title;
 use crate::store::{StoreError, gate, rows};
 
 /// What a person takes from a capture.
@@ -268,17 +269,15 @@ const TITLE: &str = "title";
 /// The title of a document of which nothing was read: the name of the record that it is about.
 fn title(tx: &Transaction<'_>, subject: Option<&(Kind, String)>, capture: &Capture) -> Result<String, StoreError> {
     let Some((kind, id)) = subject else { return Ok(capture.title()) };
-    let text = format!("SELECT {} FROM {} WHERE id = ?1", resource(*kind).title, kind.collection());
-    let name: Option<Option<String>> = tx.query_row(&text, [id], |row| row.get(0)).optional()?;
-    Ok(name.flatten().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| capture.title()))
+    let name = stored_title(tx, *kind, id)?;
+    Ok(name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| capture.title()))
 }
 
 /// Adds size and media type of the file, as far as they are known here.
 fn add_file_facts(tx: &Transaction<'_>, fields: &mut Fields) -> Result<(), StoreError> {
     let Some(hash) = fields.get(FILE_SHA256).and_then(Value::as_str) else { return Ok(()) };
     let text = "SELECT size_bytes, content_type FROM files WHERE sha256 = ?1";
-    let found: Option<(Option<i64>, Option<String>)> =
-        tx.query_row(text, [hash], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let found: Option<(Option<i64>, Option<String>)> = tx.query_row(text, [hash], |row| row.try_into()).optional()?;
     let Some((size, media)) = found else { return Ok(()) };
     fields.extend(size.map(|size| ("size_bytes".to_owned(), size.into())));
     fields.extend(media.map(|media| ("content_type".to_owned(), media.into())));

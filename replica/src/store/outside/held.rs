@@ -84,7 +84,7 @@ pub(super) fn hold(tx: &Transaction<'_>, changes: &[FoundChange]) -> Result<(), 
             select.query_row(key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let (earlier_patch, earlier_base) = earlier.unzip();
         let patch = joined(earlier_patch, patch)?;
-        insert.execute((kind.as_str(), record, method, patch, joined(earlier_base, base)?, object_text(added)))?;
+        insert.execute((kind.as_str(), record, method, patch, joined(earlier_base, base)?, rows::json_text(added)))?;
     }
     Ok(())
 }
@@ -93,11 +93,7 @@ pub(super) fn hold(tx: &Transaction<'_>, changes: &[FoundChange]) -> Result<(), 
 fn joined(earlier: Option<String>, later: &Fields) -> Result<String, StoreError> {
     let mut values = earlier.map(|text| rows::parse_object(&text)).transpose()?.unwrap_or_default();
     values.extend(later.clone());
-    Ok(object_text(&values))
-}
-
-fn object_text(values: &Fields) -> String {
-    Value::Object(values.clone()).to_string()
+    Ok(rows::json_text(&values))
 }
 
 /// The changes that wait for a person; None when no change waits.

@@ -142,7 +142,11 @@ fn refuse(
     let is_sound = |name: &String| !is_faulty(name) && resource.field(name).is_some_and(Field::is_writable);
     let Unsent { mut id, record, method, mut patch, mut base } = edit;
     if method == Method::Update && patch.keys().any(is_sound) && !has_later_edit(tx, resource.kind, &record, id)? {
-        let sound = [&patch, &base].map(|side| object(side.iter().filter(|(name, _)| !is_faulty(name))));
+        let sound = [&patch, &base].map(|side| {
+            let mut side = side.clone();
+            side.retain(|name, _| !is_faulty(name));
+            rows::json_text(&side)
+        });
         tx.prepare_cached(
             "INSERT INTO edits (kind, record_id, method, patch, base, origin, created_at)
              SELECT kind, record_id, method, patch, base, origin, created_at FROM edits WHERE id = ?1",
@@ -160,17 +164,18 @@ fn refuse(
     tx.prepare_cached(
         "UPDATE edits SET patch = ?2, base = ?3, state = ?4, reason_code = ?5, reason = ?6 WHERE id = ?1",
     )?
-    .execute((id, object(&patch), object(&base), EditState::Rejected, ReasonCode::InvalidValue, reason))?;
+    .execute((
+        id,
+        rows::json_text(&patch),
+        rows::json_text(&base),
+        EditState::Rejected,
+        ReasonCode::InvalidValue,
+        reason,
+    ))?;
     base::rebase(tx, resource.kind, &record)
 }
 
 fn has_later_edit(tx: &Transaction<'_>, kind: Kind, record: &str, edit: i64) -> Result<bool, StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3)";
     select::value(tx, text, (kind.as_str(), record, edit))
-}
-
-/// A JSON object of these fields as text.
-fn object<'a>(fields: impl IntoIterator<Item = (&'a String, &'a Value)>) -> String {
-    let fields: Fields = fields.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    Value::Object(fields).to_string()
 }

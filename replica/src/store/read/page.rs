@@ -244,7 +244,7 @@ impl List<'_> {
 }
 
 /// True when the order reads its key from the greatest down.
-fn is_backward(kind: Kind, sort: Sort) -> bool {
+pub(super) fn is_backward(kind: Kind, sort: Sort) -> bool {
     // The key of priorities begins with the most urgent.
     sort.descending != ((kind, sort.column) == (Kind::Task, "priority"))
 }

@@ -4,6 +4,7 @@ use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
+use serde_json::Value;
 
 use crate::model::{EditProgress, Method, Origin};
 use crate::store::read::page::rows_where;
@@ -89,18 +90,18 @@ pub(crate) fn changes(connection: &Connection, kind: Kind, id: &str, most: usize
 impl Row {
     /// The INSERT statement that creates this record in another replica.
     pub fn as_sql(&self) -> String {
-        let quoted = |value: &serde_json::Value| match value {
-            serde_json::Value::String(text) => format!("'{}'", text.replace('\'', "''")),
+        let literal = |value: &Value| match value {
+            Value::String(text) => format!("'{}'", text.replace('\'', "''")),
             other => other.to_string(),
         };
+        let id = Value::from(self.id.as_str());
         let writable = resource(self.kind).fields.iter().filter(|field| field.is_writable());
-        let set: Vec<(&str, String)> = writable
-            .filter_map(|field| Some((field.name, self.fields.get(field.name).filter(|value| !value.is_null())?)))
-            .map(|(name, value)| (name, quoted(value)))
-            .collect();
-        let names: Vec<&str> = ["id"].into_iter().chain(set.iter().map(|(name, _)| *name)).collect();
-        let id = format!("'{}'", self.id.replace('\'', "''"));
-        let values: Vec<&str> = [id.as_str()].into_iter().chain(set.iter().map(|(_, value)| value.as_str())).collect();
+        let set = writable.filter_map(|field| Some((field.name, self.fields.get(field.name)?)));
+        let (names, values): (Vec<&str>, Vec<String>) = [("id", &id)]
+            .into_iter()
+            .chain(set.filter(|(_, value)| !value.is_null()))
+            .map(|(name, value)| (name, literal(value)))
+            .unzip();
         format!("INSERT INTO {} ({}) VALUES ({});", self.kind.collection(), names.join(", "), values.join(", "))
     }
 }

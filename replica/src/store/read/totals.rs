@@ -6,7 +6,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
 
 use super::by_room::{is_by_room, room_rank, rooms};
-use super::page::{from_clause, where_clause};
+use super::page::{from_clause, is_backward, where_clause};
 use super::view::{RowQuery, title_or_kind};
 use crate::store::schema::worth::worth_sql;
 use crate::store::{StoreError, select};
@@ -82,14 +82,10 @@ pub(crate) fn totals(connection: &Connection, query: &RowQuery, weeks: &Weeks) -
         sort_groups(query, &mut groups);
     }
     // A descending list shows its last group first. Descending priorities begin with the most urgent and are in order already.
-    if query.sort.descending != is_by_priority(query) {
+    if is_backward(query.kind, query.sort) {
         groups.reverse();
     }
     Ok(Totals { cents, groups })
-}
-
-fn is_by_priority(query: &RowQuery) -> bool {
-    (query.kind, query.sort.column) == (Kind::Task, "priority")
 }
 
 /// The group of a row `t` as SQL; None for an order without groups. Appends the parameters to `values`.
@@ -120,7 +116,7 @@ fn sort_groups(query: &RowQuery, groups: &mut Vec<Group>) {
         _ => &[],
     };
     groups.sort_by_key(|group| words.iter().position(|word| *word == group.key).unwrap_or(words.len()));
-    if is_by_priority(query) {
+    if (query.kind, query.sort.column) == (Kind::Task, "priority") {
         // From the most urgent down; done tasks after all others.
         let done = groups.pop_if(|group| group.key == "done");
         groups.reverse();

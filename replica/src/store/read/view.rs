@@ -308,12 +308,14 @@ pub(super) fn load_reference_titles(connection: &Connection, row: &mut Row) -> R
             _ => None,
         };
         let (Some(target), Some(id)) = (target, row.fields.get(field.name).and_then(Value::as_str)) else { continue };
-        let text = format!("SELECT {} FROM {} WHERE id = ?1", resource(target).title, target.collection());
-        let name: Option<Option<String>> =
-            connection.prepare_cached(&text)?.query_row([id], |r| r.get(0)).optional()?;
-        if let Some(name) = name.flatten() {
-            row.names.insert(field.name, name);
-        }
+        let name = stored_title(connection, target, id)?;
+        row.names.extend(name.map(|name| (field.name, name)));
     }
     Ok(())
+}
+
+/// The title in the row of a record. None: there is no row, or it has no title.
+pub(crate) fn stored_title(connection: &Connection, kind: Kind, id: &str) -> Result<Option<String>, StoreError> {
+    let text = format!("SELECT {} FROM {} WHERE id = ?1", resource(kind).title, kind.collection());
+    Ok(select::column(connection, &text, [id])?.pop().flatten())
 }

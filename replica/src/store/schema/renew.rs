@@ -86,10 +86,8 @@ pub(crate) fn altered_objects(connection: &Connection) -> Result<Vec<String>, St
         }
     }
     let texts = stored_statements(connection)?;
-    altered.extend(
-        reference_indexes().filter(|(_, text)| !texts.contains(text)).map(|(name, _)| format!("the index {name}")),
-    );
-    for text in DESCRIPTION.generated.iter().filter(|text| !texts.contains(*text)) {
+    let all = reference_indexes().chain(DESCRIPTION.generated.iter().cloned());
+    for text in all.filter(|text| !texts.contains(text)) {
         let words: Vec<&str> = text.split_whitespace().take(3).collect();
         altered.push(format!("the {} {}", words[1].to_lowercase(), words[2]));
     }
@@ -109,24 +107,20 @@ pub(crate) fn tables_without_checks(connection: &Connection) -> Result<Vec<&'sta
     Ok(RESOURCES.iter().filter(lacks).collect())
 }
 
-/// The indexes on references: name and CREATE statement.
-fn reference_indexes() -> impl Iterator<Item = (String, String)> {
-    let of = |resource: &'static Resource| {
+/// The CREATE statements of the indexes on references.
+fn reference_indexes() -> impl Iterator<Item = String> {
+    RESOURCES.iter().flat_map(|resource| {
         let table = resource.kind.collection();
         let references = resource.fields.iter().filter(|field| field.relation().is_some());
-        references.map(move |field| {
-            let name = format!("_{table}_{}", field.name);
-            let text = format!("CREATE INDEX {name} ON {table} ({})", field.name);
-            (name, text)
-        })
-    };
-    RESOURCES.iter().flat_map(of)
+        references.map(move |field| format!("CREATE INDEX _{table}_{0} ON {table} ({0})", field.name))
+    })
 }
 
 /// Makes all generated triggers, views and indexes, and notes that this build made them.
 pub(crate) fn create_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let stored = stored_statements(tx)?;
-    for (name, statement) in reference_indexes().filter(|(_, statement)| !stored.contains(statement)) {
+    for statement in reference_indexes().filter(|statement| !stored.contains(statement)) {
+        let name = statement.split_whitespace().nth(2).unwrap_or_default();
         tx.execute_batch(&format!("DROP INDEX IF EXISTS {name}; {statement}"))?;
     }
     for statement in &DESCRIPTION.generated {

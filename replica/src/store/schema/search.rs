@@ -1,7 +1,7 @@
 //! Keeps `search` in step with the typed tables. Triggers update it row by row; a sync that fires no triggers updates it at the
 //! end of its transaction. Must not know queries.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Resource};
@@ -86,16 +86,10 @@ pub(crate) fn update_touched(tx: &Transaction<'_>) -> Result<(), StoreError> {
 /// A pending change of one row of `search`.
 struct EntryChange<'a> {
     rowid: i64,
-    /// None: the record is gone, and its entry is deleted.
-    entry: Option<Entry<'a>>,
-}
-
-/// The new content of a row of `search`.
-struct Entry<'a> {
     kind: Kind,
     record: &'a str,
-    title: String,
-    body: String,
+    /// Title and body. None: the record is gone, and its entry is deleted.
+    texts: Option<(String, String)>,
     /// True when the record has had no row of `search` yet.
     is_new: bool,
 }
@@ -107,26 +101,27 @@ fn entry_change<'a>(tx: &Transaction<'_>, kind: Kind, record: &'a str) -> Result
             let exists: bool = row.get(3)?;
             Ok((exists.then(|| Ok::<_, rusqlite::Error>((row.get(0)?, row.get(1)?))).transpose()?, row.get(2)?))
         })?;
-    match (texts, rowid) {
+    let is_new = rowid.is_none();
+    let rowid = match (&texts, rowid) {
         (Some((title, body)), Some(rowid)) => {
             let is_current = "SELECT EXISTS (SELECT 1 FROM search WHERE rowid = ?1 AND title IS ?2 AND body IS ?3)";
-            if tx.prepare_cached(is_current)?.query_row((rowid, &title, &body), |row| row.get(0))? {
+            if select::value(tx, is_current, (rowid, title, body))? {
                 return Ok(None);
             }
-            Ok(Some(EntryChange { rowid, entry: Some(Entry { kind, record, title, body, is_new: false }) }))
+            rowid
         }
-        (Some((title, body)), None) => {
+        (Some(_), None) => {
             tx.prepare_cached("INSERT INTO _search_rows (kind, record_id) VALUES (?1, ?2)")?
                 .execute((kind.as_str(), record))?;
-            let rowid = tx.last_insert_rowid();
-            Ok(Some(EntryChange { rowid, entry: Some(Entry { kind, record, title, body, is_new: true }) }))
+            tx.last_insert_rowid()
         }
         (None, Some(rowid)) => {
             tx.prepare_cached("DELETE FROM _search_rows WHERE id = ?1")?.execute([rowid])?;
-            Ok(Some(EntryChange { rowid, entry: None }))
+            rowid
         }
-        (None, None) => Ok(None),
-    }
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(EntryChange { rowid, kind, record, texts, is_new }))
 }
 
 /// Brings the entry of one record up to date, on a connection that fires triggers: something that is no field has changed.
@@ -139,15 +134,14 @@ fn write_entry(tx: &Transaction<'_>, change: &EntryChange<'_>) -> Result<(), Sto
         "INSERT INTO search (rowid, kind, record_id, title, body, plain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     const REPLACE: &str =
         "INSERT OR REPLACE INTO search (rowid, kind, record_id, title, body, plain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let Some(entry) = &change.entry else {
+    let Some((title, body)) = &change.texts else {
         tx.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([change.rowid])?;
         return Ok(());
     };
-    let plain = plain_form(&entry.title, &entry.body);
-    let values = params![change.rowid, entry.kind.as_str(), entry.record, entry.title, entry.body, plain];
+    let values = params![change.rowid, change.kind.as_str(), change.record, title, body, plain_form(title, body)];
     // REPLACE reads three tables for the old row. It is necessary for a new entry too when a script has written to `search`,
     // which can have no guard: the script's row gives way.
-    if !(entry.is_new && tx.prepare_cached(INSERT)?.execute(values).is_ok()) {
+    if !(change.is_new && tx.prepare_cached(INSERT)?.execute(values).is_ok()) {
         tx.prepare_cached(REPLACE)?.execute(values)?;
     }
     Ok(())
@@ -207,22 +201,18 @@ pub(crate) fn has_all_rows(connection: &Connection) -> Result<bool, StoreError> 
 
 /// The statement that selects the texts of a record and the rowid of its entry. The texts are made once.
 fn select_texts(kind: Kind) -> &'static str {
-    static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
-    let all = TEXTS.get_or_init(|| {
-        Kind::ALL
-            .into_iter()
-            .map(|kind| {
-                let (title, body) = text_columns(resource(kind), "t");
-                format!(
-                    "SELECT {title}, {body}, (SELECT id FROM _search_rows WHERE kind = '{kind}' AND record_id = ?1),
-                         t.id IS NOT NULL
-                     FROM (SELECT 1) LEFT JOIN {} t ON t.id = ?1",
-                    kind.collection()
-                )
-            })
-            .collect()
+    static TEXTS: LazyLock<[String; 6]> = LazyLock::new(|| {
+        Kind::ALL.map(|kind| {
+            let (title, body) = text_columns(resource(kind), "t");
+            format!(
+                "SELECT {title}, {body}, (SELECT id FROM _search_rows WHERE kind = '{kind}' AND record_id = ?1),
+                     t.id IS NOT NULL
+                 FROM (SELECT 1) LEFT JOIN {} t ON t.id = ?1",
+                kind.collection()
+            )
+        })
     });
-    &all[kind as usize]
+    &TEXTS[kind as usize]
 }
 
 /// SQL for the two searched texts of a row: the title; and all other searchable fields, with the text of the file that it names.

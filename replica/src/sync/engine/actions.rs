@@ -5,7 +5,7 @@ use super::messages::{Command, Moment};
 use super::state::Engine;
 use crate::model::{FeedBatch, Phase, Transport};
 use crate::store::edits::{answers, plan};
-use crate::store::{StoreError, disk_reserve, feed, reconcile, stream_finding, sync_log, sync_state};
+use crate::store::{StoreError, disk_reserve, feed, gate, log, reconcile, stream_finding, sync_state};
 use crate::sync::core::{Action, Event, Identity, PushInput, ReconcileInput, Request, ServerInfo};
 use crate::sync::page_buffer::UnwrittenPages;
 use crate::sync::wire::HttpRequest;
@@ -155,7 +155,9 @@ impl Engine {
     /// Logs a change of the phase. `head`: the feed head, if just received.
     fn log_phase(&mut self, phase: Phase, reason: Option<&str>, head: Option<i64>) -> Result<(), StoreError> {
         match self.phase_log.phase(phase, reason, head) {
-            Some((level, text)) => ignore_disk_full(self.write(|c| sync_log::log_alone(c, level, &text))),
+            Some((level, text)) => {
+                ignore_disk_full(self.write(|c| gate::sync_tx_without_fsync(c, |tx| log(tx, level, &text))))
+            }
             None => Ok(()),
         }
     }
