@@ -11,7 +11,7 @@ use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::ConflictPolicy;
-use crate::store::files::{beside, make_private_directory, write_whole};
+use crate::store::files::{beside, directory, make_private_directory, write_whole};
 
 /// The name of the profile when none is given.
 pub const DEFAULT: &str = "home";
@@ -152,9 +152,7 @@ impl Profile {
     /// Writes the profile's file and the key's file, readable for this user only.
     pub fn save(&self) -> Result<(), ProfileError> {
         let named = |error| ProfileError::File(self.config.clone(), error);
-        if let Some(directory) = self.config.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
-            make_private_directory(directory).map_err(named)?;
-        }
+        make_private_directory(directory(&self.config)).map_err(named)?;
         let config = Config { server: self.server.clone(), conflict_policy: self.conflict_policy };
         let text = toml::to_string(&config).map_err(|e| ProfileError::Malformed(self.config.clone(), e.to_string()))?;
         write_whole(&self.config, text.as_bytes()).map_err(named)?;

@@ -201,8 +201,9 @@ pub(crate) fn overlay(
     before: i64,
 ) -> Result<Option<rows::StoredRecord>, StoreError> {
     let text = "SELECT method, patch, created_at FROM edits WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY id";
-    let edits: Vec<(Method, String, String)> =
-        select::all(tx, text, (kind.as_str(), id, before), |row| Ok(row.try_into()?))?;
+    let edits: Vec<(Method, Fields, String)> = select::all(tx, text, (kind.as_str(), id, before), |row| {
+        Ok((row.get(0)?, rows::object(row, 1)?, row.get(2)?))
+    })?;
     let mut row = load(tx, kind, id)?.and_then(StoredImage::version);
     for (method, patch, made_at) in edits {
         match method {
@@ -214,7 +215,7 @@ pub(crate) fn overlay(
                     row = Some(rows::StoredRecord { created_at, updated_at, ..rows::StoredRecord::default() });
                 }
                 if let Some(row) = &mut row {
-                    row.fields.extend(rows::parse_object(&patch)?);
+                    row.fields.extend(patch);
                 }
             }
         }
@@ -242,13 +243,13 @@ fn lay_accepted_over(
     let seen = known.as_ref().and_then(|known| known.rev);
     let text = "SELECT e.method, e.patch, s.acked_rev FROM edits e JOIN _outbox s ON s.edit_id = e.id
          WHERE e.kind = ?1 AND e.record_id = ?2 AND e.state = 'sent' AND coalesce(s.acked_rev > ?3, 1) ORDER BY e.id";
-    let acked: Vec<(Method, String, Option<i64>)> =
-        select::all(tx, text, (kind.as_str(), id, seen), |row| Ok(row.try_into()?))?;
+    let acked: Vec<(Method, Fields, Option<i64>)> =
+        select::all(tx, text, (kind.as_str(), id, seen), |row| Ok((row.get(0)?, rows::object(row, 1)?, row.get(2)?)))?;
     for (method, patch, rev) in acked {
         let known = known.get_or_insert_default();
         known.rev = known.rev.max(rev);
         known.deleted |= method == Method::Delete;
-        for (name, value) in rows::parse_object(&patch)? {
+        for (name, value) in patch {
             known.fields.insert(name.clone(), normalized(kind, &name, Some(&value)));
         }
     }

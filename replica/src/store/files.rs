@@ -82,7 +82,7 @@ pub(super) fn was_used(db: &Path) -> bool {
     ["changed", "reserve"].into_iter().any(|name| companion(db, name).exists())
 }
 
-/// Creates a directory with its parents, for this user alone (mode 0700).
+/// Creates a directory with its parents, for this user alone (mode 0700), unless it exists.
 pub(crate) fn make_private_directory(path: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

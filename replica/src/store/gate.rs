@@ -46,6 +46,15 @@ pub(crate) fn sync_tx_without_fsync<T>(
     value
 }
 
+/// Runs one statement in a sync transaction without fsync.
+pub(crate) fn execute_without_fsync(
+    connection: &mut Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<(), StoreError> {
+    sync_tx_without_fsync(connection, |tx| Ok(tx.execute(sql, params).map(drop)?))
+}
+
 /// A point at which a simulation may inject a failure. No code runs after a simulated crash.
 fn interruption_point(name: &'static str) -> Result<(), StoreError> {
     let code = match hearth_simulated::interruption(name) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hearth_contract::formats::Timestamp;
 
-use super::files::{companion, make_private_directory, modified_at, private_file};
+use super::files::{companion, directory, make_private_directory, modified_at, private_file};
 
 /// The most digits that a process id has.
 const PID_DIGITS_MAX: u64 = 10;
@@ -33,9 +33,7 @@ impl SyncLock {
     /// Takes the lock of a database. None when another process holds the lock. An error when the lock file cannot be made, or
     /// belongs to another program.
     pub fn try_take(db: &Path) -> io::Result<Option<SyncLock>> {
-        if let Some(directory) = db.parent().filter(|d| !d.as_os_str().is_empty() && !d.exists()) {
-            make_private_directory(directory)?;
-        }
+        make_private_directory(directory(db))?;
         // The setup file decides how the lock file is named.
         private_file(&companion(db, "setup"))?;
         let path = companion(db, "lock");

@@ -10,7 +10,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::connection::{BUSY_TIMEOUT, configure, has_wal};
-use super::files::{beside, companion, database_was_removed, holds_bytes, make_private_directory, private_file};
+use super::files::{
+    beside, companion, database_was_removed, directory, holds_bytes, make_private_directory, private_file,
+};
 use super::outside::{self, Restored};
 use super::schema::SchemaState;
 use super::{StoreError, disk_reserve, gate, marks, migrations, presence, schema, sync_log};
@@ -85,9 +87,7 @@ fn keep_wal_at_close(db: &Path, connection: &Connection) -> rusqlite::Result<()>
 /// Creates an empty database file, unless another process has created it. Returns the setup lock, to be held until the tables
 /// exist.
 fn create_file(db: &Path) -> Result<fs::File, StoreError> {
-    if let Some(directory) = db.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
-        make_private_directory(directory).map_err(StoreError::at(directory))?;
-    }
+    make_private_directory(directory(db)).map_err(StoreError::at(directory(db)))?;
     let setup_lock = lock_setup(db)?;
     if let Some(lost) = presence::lost_content(db) {
         return Err(lost);

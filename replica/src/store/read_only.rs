@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use super::files::beside;
@@ -41,14 +42,12 @@ fn cannot_create_file(error: &StoreError) -> bool {
             || error.sqlite_error().is_some_and(|why| why.extended_code == ffi::SQLITE_IOERR_SHMSIZE))
 }
 
+/// The characters of a path that a URI holds in another form.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-').remove(b'~');
+
 /// Opens a file that no process changes. None when the path is not UTF-8, because SQLite takes the option only in a URI.
 fn open_immutable(db: &Path) -> Option<Result<Connection, StoreError>> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte);
-    let name: String = db
-        .to_str()?
-        .bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect();
+    let name = utf8_percent_encode(db.to_str()?, ENCODED);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     Some(Connection::open_with_flags(format!("file:{name}?immutable=1"), flags).map_err(StoreError::from))
 }

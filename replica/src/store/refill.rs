@@ -74,19 +74,14 @@ pub(crate) fn give_up(connection: &mut Connection) -> Result<(), StoreError> {
 
 /// Notes the last record that the server has taken. The commit does not wait for the disk: what is sent again is known there.
 pub(crate) fn note_sent(connection: &mut Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
-    gate::sync_tx_without_fsync(connection, |tx| {
-        tx.execute("UPDATE _sync SET refill_kind = ?1, refill_after_id = ?2", (kind.as_str(), id))?;
-        Ok(())
-    })
+    let text = "UPDATE _sync SET refill_kind = ?1, refill_after_id = ?2";
+    gate::execute_without_fsync(connection, text, (kind.as_str(), id))
 }
 
 /// The number of records that the lost home had, with its profile.
 pub(crate) fn count(connection: &Connection) -> Result<usize, StoreError> {
-    let mut count = usize::from(profile(connection)?.is_some());
-    for kind in ORDER {
-        count += ids(connection, kind)?.len();
-    }
-    Ok(count)
+    let text = "SELECT count(*) FROM _base WHERE kind <> 'property' AND NOT deleted";
+    Ok(select::count(connection, text, [])? + usize::from(profile(connection)?.is_some()))
 }
 
 /// The ids of the records of a kind that the lost home had, in the order of their creation. Records that only exist here are

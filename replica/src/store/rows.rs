@@ -297,6 +297,11 @@ pub(crate) fn json_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
+/// The JSON object that a column holds as text.
+pub(crate) fn object(row: &SqlRow<'_>, column: impl RowIndex) -> Result<Fields, StoreError> {
+    parse_object(&row.get::<_, String>(column)?)
+}
+
 /// Parses a JSON object that a column holds as text.
 pub(crate) fn parse_object(text: &str) -> Result<Fields, StoreError> {
     serde_json::from_str(text)

@@ -11,15 +11,9 @@ const FINDING_LIFETIME: i64 = 7 * 86_400_000;
 
 /// Saves that streams to `server` are held back, as found at `found_at`. None: a stream has come through.
 pub(crate) fn save(connection: &mut Connection, server: &str, found_at: Option<Timestamp>) -> Result<(), StoreError> {
-    gate::sync_tx_without_fsync(connection, |tx| {
-        let found_at = found_at.map(|at| at.to_string());
-        tx.execute(
-            "UPDATE _sync SET streams_held_back_at = ?2, streams_held_back_by = ?1
-             WHERE ?2 IS NOT NULL OR streams_held_back_by = ?1",
-            (origin(server), found_at),
-        )?;
-        Ok(())
-    })
+    let text = "UPDATE _sync SET streams_held_back_at = ?2, streams_held_back_by = ?1
+         WHERE ?2 IS NOT NULL OR streams_held_back_by = ?1";
+    gate::execute_without_fsync(connection, text, (origin(server), found_at.map(|at| at.to_string())))
 }
 
 /// Whether streams to `server` were found to be held back, at most [`FINDING_LIFETIME`] before `now`.

@@ -82,15 +82,11 @@ pub(crate) fn set_phase(
     next_attempt_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    gate::sync_tx_without_fsync(connection, |tx| {
-        tx.execute(
-            "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3, blocked_by = ?5,
-                 offline_since = CASE WHEN ?1 = 'offline' OR (?1 = 'needs_key' AND ?3 IS NOT NULL)
-                                      THEN coalesce(offline_since, ?4) ELSE offline_since END",
-            (phase, reason, next_attempt_at.map(|at| at.to_string()), now.to_string(), blocked_by),
-        )?;
-        Ok(())
-    })
+    let text = "UPDATE _sync SET phase = ?1, reason = ?2, next_attempt_at = ?3, blocked_by = ?5,
+             offline_since = CASE WHEN ?1 = 'offline' OR (?1 = 'needs_key' AND ?3 IS NOT NULL)
+                                  THEN coalesce(offline_since, ?4) ELSE offline_since END";
+    let values = (phase, reason, next_attempt_at.map(|at| at.to_string()), now.to_string(), blocked_by);
+    gate::execute_without_fsync(connection, text, values)
 }
 
 /// Why the server wants another key, as the server last said. None in other phases.
@@ -101,13 +97,8 @@ pub(crate) fn key_refusal(connection: &Connection) -> Result<Option<String>, Sto
 
 /// Stores that the server has answered at `now`. `is_current` says that the position was proven to be at the head.
 pub(crate) fn record_contact(connection: &mut Connection, is_current: bool, now: Timestamp) -> Result<(), StoreError> {
-    gate::sync_tx_without_fsync(connection, |tx| {
-        tx.execute(
-            "UPDATE _sync SET last_contact_at = ?1, current_at = CASE WHEN ?2 THEN ?1 ELSE current_at END",
-            (now.to_string(), is_current),
-        )?;
-        Ok(())
-    })
+    let text = "UPDATE _sync SET last_contact_at = ?1, current_at = CASE WHEN ?2 THEN ?1 ELSE current_at END";
+    gate::execute_without_fsync(connection, text, (now.to_string(), is_current))
 }
 
 /// Stores the home, and gives a profile the id of the home: its row, its edits and what is known of its server version. The row has

@@ -169,34 +169,44 @@ fn take_record(
     wish: &Acceptance,
 ) -> Result<(Kind, String), EditError> {
     let mut fields = values(draft, &wish.taken);
-    let known_record = wish.into.clone().or_else(|| draft.id.clone().map(|id| (draft.kind, id)));
-    let record = match known_record {
-        Some((kind, _)) if kind != draft.kind => {
-            return refuse(format!("the draft is about a {}, and the record is a {kind}; choose another", draft.kind));
+    let target = target(draft, wish.into.as_ref())?;
+    match &target {
+        Some(id) if wish.into.is_some() && wish.taken.only.is_none() => {
+            let present = rows::load_row(tx, draft.kind, id)?.ok_or(EditError::NotFound)?;
+            let is_empty = |name: &str| present.fields.get(name).is_none_or(Value::is_null);
+            fields.retain(|name, _| is_empty(name) || wish.taken.set.contains_key(name));
         }
-        Some((kind, id)) => {
-            if wish.into.is_some() && wish.taken.only.is_none() {
-                let present = rows::load_row(tx, kind, &id)?.ok_or(EditError::NotFound)?;
-                let is_empty = |name: &str| present.fields.get(name).is_none_or(Value::is_null);
-                fields.retain(|name, _| is_empty(name) || wish.taken.set.contains_key(name));
-            }
-            edits::update_in(tx, kind, &id, &fields)?;
-            (kind, id)
-        }
-        None => {
-            if draft.kind == Kind::Inventory {
-                for (name, value) in [("room_id", &capture.room_id), ("notes", &capture.note)] {
-                    if let (Some(value), false) = (value, fields.contains_key(name)) {
-                        fields.insert(name.to_owned(), value.as_str().into());
-                    }
+        None if draft.kind == Kind::Inventory => {
+            for (name, value) in [("room_id", &capture.room_id), ("notes", &capture.note)] {
+                if let (Some(value), false) = (value, fields.contains_key(name)) {
+                    fields.insert(name.to_owned(), value.as_str().into());
                 }
             }
-            (draft.kind, edits::create_in(tx, draft.kind, &fields)?)
         }
-    };
+        _ => {}
+    }
+    let record = save(tx, draft.kind, target, &fields)?;
     let documents = Acceptance { into: None, ..wish.clone() };
     take_documents(tx, capture, &Taken::default(), &documents, Some(&record))?;
     Ok(record)
+}
+
+/// The id of the record that gets the values of a draft. None: a new one.
+fn target(draft: &Draft, into: Option<&(Kind, String)>) -> Result<Option<String>, EditError> {
+    let Some((kind, id)) = into else { return Ok(draft.id.clone()) };
+    match draft.kind {
+        own if own == *kind => Ok(Some(id.clone())),
+        Kind::Document => refuse(format!("the draft is a document, and the record is a {kind}; choose another")),
+        own => refuse(format!("the draft is about a {own}, and the record is a {kind}; choose another")),
+    }
+}
+
+/// Changes a record, or makes a new one.
+fn save(tx: &Transaction<'_>, kind: Kind, id: Option<String>, fields: &Fields) -> Result<(Kind, String), EditError> {
+    match id {
+        Some(id) => edits::update_in(tx, kind, &id, fields).map(|()| (kind, id)),
+        None => Ok((kind, edits::create_in(tx, kind, fields)?)),
+    }
 }
 
 /// A document for each file of a capture. Returns the first. `rest`: what is taken where the wish does not name the draft.
@@ -248,23 +258,12 @@ fn take_document(
         fields.insert(SUBJECT_ID.to_owned(), id.as_str().into());
     }
     add_file_facts(tx, &mut fields)?;
-    let known_record = into.cloned().or_else(|| draft.id.clone().map(|id| (Kind::Document, id)));
-    match known_record {
-        Some((Kind::Document, id)) => {
-            edits::update_in(tx, Kind::Document, &id, &fields)?;
-            Ok((Kind::Document, id))
-        }
-        Some((kind, _)) => refuse(format!("the draft is a document, and the record is a {kind}; choose another")),
-        None => {
-            if !fields.contains_key(TITLE) {
-                fields.insert(TITLE.to_owned(), title(tx, subject, capture)?.into());
-            }
-            Ok((Kind::Document, edits::create_in(tx, Kind::Document, &fields)?))
-        }
+    let target = target(draft, into)?;
+    if target.is_none() && !fields.contains_key("title") {
+        fields.insert("title".to_owned(), title(tx, subject, capture)?.into());
     }
+    save(tx, Kind::Document, target, &fields)
 }
-
-const TITLE: &str = "title";
 
 /// The title of a document of which nothing was read: the name of the record that it is about.
 fn title(tx: &Transaction<'_>, subject: Option<&(Kind, String)>, capture: &Capture) -> Result<String, StoreError> {

@@ -9,7 +9,7 @@ use hearth_contract::media::Sniffer;
 use sha2::{Digest, Sha256};
 
 use crate::store::StoreError;
-use crate::store::files::{companion, make_private_directory};
+use crate::store::files::{self, companion, make_private_directory};
 
 /// The bytes that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -89,11 +89,11 @@ pub(crate) fn examine(path: &Path) -> io::Result<FileFacts> {
 /// Gives a file in the folder its name. Its bytes, and the name, are on the disk when the function returns.
 pub(crate) fn place(db: &Path, from: &Path, sha256: &str) -> Result<(), StoreError> {
     let to = path(db, sha256).ok_or_else(|| StoreError::InvalidContent(format!("the hash {sha256}")))?;
-    let directory = to.parent().map_or_else(|| folder(db), Path::to_owned);
+    let directory = files::directory(&to);
     File::open(from).and_then(|file| file.sync_all()).map_err(StoreError::at(from))?;
-    make_private_directory(&directory).map_err(StoreError::at(&directory))?;
+    make_private_directory(directory).map_err(StoreError::at(directory))?;
     fs::rename(from, &to).map_err(StoreError::at(&to))?;
-    for directory in [directory.as_path(), &folder(db)] {
+    for directory in [directory, &folder(db)] {
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(StoreError::at(directory))?;
     }
     Ok(())
@@ -110,8 +110,7 @@ pub(crate) fn copy_all(db: &Path, other: &Path) -> Result<(), StoreError> {
         for file in fs::read_dir(directory.path()).into_iter().flatten().flatten() {
             let name = file.file_name().to_string_lossy().into_owned();
             let Some(to) = path(other, &name) else { continue };
-            let parent = to.parent().map_or_else(|| folder(other), Path::to_owned);
-            make_private_directory(&parent).map_err(StoreError::at(&parent))?;
+            make_private_directory(files::directory(&to)).map_err(StoreError::at(files::directory(&to)))?;
             fs::copy(file.path(), &to).map_err(StoreError::at(&to))?;
         }
     }

@@ -137,11 +137,10 @@ fn read(tx: &Transaction<'_>) -> Result<Vec<FoundChange>, StoreError> {
          ORDER BY method = 'delete', method <> 'create'";
     let found = select::all(tx, text, [], |row| {
         let record: String = row.get(1)?;
-        let object = |column: usize| rows::parse_object(&row.get::<_, String>(column)?);
         let Some(kind) = Kind::parse(&row.get::<_, String>(0)?) else { return Ok(None) };
         let record = record.split('#').next().unwrap_or_default().to_owned();
-        let (method, patch, base, added) = (row.get(2)?, object(3)?, object(4)?, object(5)?);
-        Ok(Some(FoundChange { kind, record, method, patch, base, added }))
+        let (patch, base, added) = (rows::object(row, 3)?, rows::object(row, 4)?, rows::object(row, 5)?);
+        Ok(Some(FoundChange { kind, record, method: row.get(2)?, patch, base, added }))
     });
     Ok(found?.into_iter().flatten().collect())
 }

@@ -74,9 +74,8 @@ fn keep_base(tx: &Transaction<'_>, change: &FoundChange, before: i64) -> Result<
     }
     let key = (before, change.kind.as_str(), &change.record);
     let text = "SELECT id, base FROM edits WHERE id > ?1 AND kind = ?2 AND record_id = ?3";
-    let edits: Vec<(i64, String)> = select::all(tx, text, key, |row| Ok(row.try_into()?))?;
-    for (id, text) in edits {
-        let mut base = rows::parse_object(&text)?;
+    let edits: Vec<(i64, Fields)> = select::all(tx, text, key, |row| Ok((row.get(0)?, rows::object(row, 1)?)))?;
+    for (id, mut base) in edits {
         for (name, value) in &mut base {
             if let Some(seen) = change.base.get(name) {
                 *value = seen.clone();

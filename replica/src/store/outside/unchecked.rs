@@ -70,8 +70,7 @@ fn unsent(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Unsent>, StoreError> {
          WHERE kind = ?1 AND state = ?2 AND origin = ?3 AND idempotency_key IS NULL AND method <> 'delete'
              AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL) ORDER BY id";
     select::all(tx, text, (kind.as_str(), EditState::Waiting, Origin::Sql), |row| {
-        let side = |n: usize| rows::parse_object(&row.get::<_, String>(n)?);
-        let (patch, base) = (side(3)?, side(4)?);
+        let (patch, base) = (rows::object(row, 3)?, rows::object(row, 4)?);
         Ok(Unsent { id: row.get(0)?, record: row.get(1)?, method: row.get(2)?, patch, base })
     })
 }

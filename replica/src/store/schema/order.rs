@@ -116,7 +116,7 @@ fn natural_title(kind: Kind) -> String {
     const DIGITS: &str = "'0123456789'";
     let title = resource(kind).title;
     if kind.is_singleton() {
-        return format!("lower(substr(coalesce({title}, id), 1, 40))");
+        return title_key(kind);
     }
     let places: Vec<String> = (0..10).map(|digit| format!("instr({title} || {DIGITS}, '{digit}')")).collect();
     let first = format!("min({})", places.join(", "));

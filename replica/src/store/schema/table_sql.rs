@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use hearth_contract::recurrence;
-use hearth_contract::schema::{Field, Format, Presence, Preset, Resource};
+use hearth_contract::schema::{Field, Presence, Preset, Resource};
 use rusqlite::{Connection, Transaction};
 
 use super::rules;
@@ -80,17 +80,12 @@ pub(in crate::store) fn create_table(resource: &Resource) -> String {
 }
 
 fn definition(field: &Field) -> String {
-    let kind = column_type(field.format);
+    let kind = if field.format.is_integer() { "INTEGER" } else { "TEXT" };
     match field.presence {
         Presence::Default(Preset::Word(word)) => format!("{kind} {NULL_IS_DEFAULT} DEFAULT '{word}'"),
         Presence::Default(Preset::Number(number)) => format!("{kind} {NULL_IS_DEFAULT} DEFAULT {number}"),
         _ => kind.to_owned(),
     }
-}
-
-/// The SQL type of a field's column.
-fn column_type(format: Format) -> &'static str {
-    if format.is_integer() { "INTEGER" } else { "TEXT" }
 }
 
 /// Adds columns that the contract has gained since the table was made. A newer server may have sent their values before:
