@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, Presence};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction};
+use rusqlite::{Connection, Row, Transaction};
 use serde::Serializer as _;
 use serde_json::Value;
 
@@ -161,8 +161,7 @@ pub(crate) fn forget_record(tx: &Transaction<'_>, kind: Kind, id: &str) -> Resul
 
 /// The newest known revision of a record, or of its delete. None for a record that was never seen, and for an unknown revision.
 pub(crate) fn newest_rev(tx: &Connection, kind: Kind, id: &str) -> Result<Option<i64>, StoreError> {
-    let text = "SELECT rev FROM _base WHERE kind = ?1 AND record_id = ?2";
-    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), id), |row| row.get(0)).optional()?.flatten())
+    select::first(tx, "SELECT rev FROM _base WHERE kind = ?1 AND record_id = ?2", (kind.as_str(), id))
 }
 
 /// The SQL condition that the server has the record. `id`: SQL for its id.

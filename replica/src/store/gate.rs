@@ -2,12 +2,12 @@
 //! edit transaction goes through the same triggers as a script and only sets its origin. Must not know what is written.
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Params, Transaction, TransactionBehavior};
 
-use super::StoreError;
 use super::connection::set_durable;
 use super::schema::trigger_sql::{LOWER_GATE, RAISE_GATE};
 use super::schema::{search, user_objects};
+use super::{StoreError, select};
 use crate::model::Origin;
 
 /// Runs `work` in a sync transaction that is durable at commit. All or nothing.
@@ -94,14 +94,10 @@ pub(crate) fn edit_tx<T, E: From<rusqlite::Error>>(
 /// Without next tasks, which follow from an edit.
 pub(crate) fn last_edit_ids(connection: &Connection) -> Result<Vec<i64>, StoreError> {
     connection.prepare_cached(WRITTEN_IDS)?.execute([])?;
-    let text = "SELECT before, last FROM _written_ids";
-    let ids: Option<(i64, i64)> =
-        connection.prepare_cached(text)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((before, last)) = ids else { return Ok(Vec::new()) };
-    let mut is_next = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM _outbox WHERE next_edit = ?1)")?;
-    let ids = (before + 1..=last).map(|id| Ok((id, is_next.query_row([id], |row| row.get::<_, bool>(0))?)));
-    let ids = ids.collect::<Result<Vec<_>, StoreError>>()?;
-    Ok(ids.into_iter().filter(|(_, is_next)| !is_next).map(|(id, _)| id).collect())
+    let text = "WITH RECURSIVE ids(id, last) AS (
+             SELECT before + 1, last FROM _written_ids WHERE before < last UNION ALL SELECT id + 1, last FROM ids WHERE id < last)
+         SELECT id FROM ids WHERE NOT EXISTS (SELECT 1 FROM _outbox WHERE next_edit = ids.id) ORDER BY id";
+    select::column(connection, text, [])
 }
 
 /// The newest edit id; 0 before the first edit.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::schema::search;
 pub(crate) use super::schema::table_sql::columns;
-use super::{StoreError, file_store};
+use super::{StoreError, file_store, select};
 use crate::model::FILE_SHA256;
 
 /// One record as a typed table holds it, without its id.
@@ -201,13 +201,9 @@ pub(crate) fn delete_row(connection: &Connection, kind: Kind, id: &str) -> Resul
 
 /// Gives a profile row that was written before the first contact the id of its home. The id of no other row changes.
 pub(crate) fn set_profile_id(connection: &Connection, home: &str) -> Result<(), StoreError> {
-    let before: Option<String> = connection
-        .query_row("SELECT id FROM property WHERE rev IS NULL AND id <> ?1", [home], |row| row.get(0))
-        .optional()?;
-    if let Some(before) = before {
-        set_id(connection, Kind::Property, &before, home)?;
-    }
-    Ok(())
+    let text = "SELECT id FROM property WHERE rev IS NULL AND id <> ?1";
+    let before: Option<String> = select::first(connection, text, [home])?;
+    before.map_or(Ok(()), |before| set_id(connection, Kind::Property, &before, home))
 }
 
 /// Gives a row another id. All other columns stay, also those that a person has added.

@@ -1,7 +1,7 @@
 //! Runs a query and reads its rows. Must not know tables.
 
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, Params, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use super::StoreError;
 
@@ -22,6 +22,15 @@ pub(super) fn column<T: FromSql>(
     params: impl Params,
 ) -> Result<Vec<T>, StoreError> {
     all(connection, text, params, |row| Ok(row.get(0)?))
+}
+
+/// The first column of the first row of a query. None: there is no row, or NULL.
+pub(super) fn first<T: FromSql>(
+    connection: &Connection,
+    text: &str,
+    params: impl Params,
+) -> Result<Option<T>, StoreError> {
+    Ok(connection.prepare_cached(text)?.query_row(params, |row| row.get(0)).optional()?.flatten())
 }
 
 /// The first column of the only row of a query.

@@ -2,9 +2,9 @@
 //! [`super::status`]. Must not decide what happens next.
 
 use hearth_contract::formats::Timestamp;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use super::{StoreError, gate, rows};
+use super::{StoreError, gate, rows, select};
 use crate::model::{BlockCause, Phase};
 use crate::store::base;
 use crate::store::edits::missed_events;
@@ -66,7 +66,7 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
 /// Ends the phase `local`, because a server is configured. False: the phase was another.
 pub(crate) fn leave_local(connection: &mut Connection) -> Result<bool, StoreError> {
     let is_local = "SELECT phase = 'local' FROM _sync";
-    if !connection.prepare_cached(is_local)?.query_row([], |row| row.get(0))? {
+    if !select::value(connection, is_local, [])? {
         return Ok(false);
     }
     gate::sync_tx(connection, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'new' WHERE phase = 'local'", [])? > 0))
@@ -91,8 +91,7 @@ pub(crate) fn set_phase(
 
 /// Why the server wants another key, as the server last said. None in other phases.
 pub(crate) fn key_refusal(connection: &Connection) -> Result<Option<String>, StoreError> {
-    let text = "SELECT reason FROM _sync WHERE phase = 'needs_key'";
-    Ok(connection.query_row(text, [], |row| row.get(0)).optional()?.flatten())
+    select::first(connection, "SELECT reason FROM _sync WHERE phase = 'needs_key'", [])
 }
 
 /// Stores that the server has answered at `now`. `is_current` says that the position was proven to be at the head.
@@ -120,7 +119,7 @@ pub(super) fn write_home(tx: &rusqlite::Transaction<'_>, home: &Home) -> Result<
 /// Makes the database a replica of a home. False when the database is a replica of another home; nothing changes then.
 pub(crate) fn adopt_home(connection: &mut Connection, home: &Home) -> Result<bool, StoreError> {
     gate::sync_tx(connection, |tx| {
-        let current: Option<String> = tx.query_row("SELECT home_id FROM _sync", [], |row| row.get(0))?;
+        let current: Option<String> = select::first(tx, "SELECT home_id FROM _sync", [])?;
         if current.is_some_and(|current| current != home.id) {
             return Ok(false);
         }

@@ -1,7 +1,7 @@
 //! The server's list of captures becomes rows. Must not change a row whose state the server does not know yet.
 
 use hearth_contract::formats::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{CapturePurpose, CaptureState};
@@ -66,10 +66,7 @@ fn is_news(connection: &Connection, listed: &Listed) -> Result<bool, StoreError>
     for job in &listed.jobs {
         let Some(row) = Job::of(job) else { continue };
         let text = "SELECT state = ?2 AND drafts = ?3 OR unsent FROM captures WHERE server_id = ?1";
-        let is_known: Option<bool> = connection
-            .prepare_cached(text)?
-            .query_row((row.server_id, row.state, &row.drafts), |found| found.get(0))
-            .optional()?;
+        let is_known = select::first(connection, text, (row.server_id, row.state, &row.drafts))?;
         if !is_known.unwrap_or(!row.state.is_open()) {
             return Ok(true);
         }

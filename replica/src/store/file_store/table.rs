@@ -1,7 +1,7 @@
 //! The rows of the table `files`. Must not know the folder with the bytes.
 
 use hearth_contract::formats::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::FileState;
@@ -30,8 +30,7 @@ pub(crate) fn note_document(connection: &Connection, document: &str) -> Result<(
 
 /// The state of a file. None: no such file.
 pub(crate) fn state(connection: &Connection, sha256: &str) -> Result<Option<FileState>, StoreError> {
-    let text = "SELECT state FROM files WHERE sha256 = ?1";
-    Ok(connection.prepare_cached(text)?.query_row([sha256], |row| row.get(0)).optional()?)
+    select::first(connection, "SELECT state FROM files WHERE sha256 = ?1", [sha256])
 }
 
 /// Writes the state of a file. `problem`: why it is not as it should be. The request for its bytes ends.

@@ -1,6 +1,6 @@
 //! Edits and the files that they name: an edit waits until the server has the bytes of its file. Must not know requests.
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{FileState, LogLevel, ReasonCode};
@@ -82,12 +82,8 @@ fn set_limit(tx: &Transaction<'_>, bytes: u64) -> Result<(), StoreError> {
 /// Uploads the file of an edit again, because the server does not have the file any more, and sends the edit after it. False
 /// when the bytes are not here, or when that has not helped before.
 pub(in crate::store) fn send_file_again(tx: &Transaction<'_>, edit: i64) -> Result<bool, StoreError> {
-    let file: Option<String> = tx
-        .prepare_cached("SELECT patch ->> '$.file_sha256' FROM edits WHERE id = ?1 AND attempts <= ?2")?
-        .query_row((edit, ATTEMPTS_MAX), |row| row.get(0))
-        .optional()?
-        .flatten();
-    let Some(file) = file else { return Ok(false) };
+    let text = "SELECT patch ->> '$.file_sha256' FROM edits WHERE id = ?1 AND attempts <= ?2";
+    let Some(file) = select::first::<String>(tx, text, (edit, ATTEMPTS_MAX))? else { return Ok(false) };
     let has_bytes =
         matches!(table::state(tx, &file)?, Some(FileState::Present | FileState::Waiting | FileState::Refused));
     if !has_bytes {

@@ -8,7 +8,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Resource;
 use rusqlite::types::{Value as Sql, ValueRef};
-use rusqlite::{OptionalExtension, Row, Transaction};
+use rusqlite::{Row, Transaction};
 use serde_json::Value;
 
 use crate::model::LogLevel;
@@ -140,8 +140,7 @@ fn replace(tx: &Transaction<'_>, resource: &Resource, added: &[String]) -> Resul
          AND name NOT GLOB '[_]*'";
     let objects = select::column(tx, text, [table])?;
     let place = "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1";
-    let place: Option<String> = tx.query_row(place, [table], |row| row.get(0)).optional()?;
-    if let Some(place) = place {
+    if let Some(place) = select::first::<String>(tx, place, [table])? {
         tx.execute_batch(&format!("DROP {place} {table}"))?;
     }
     tx.execute_batch(&create_table(resource))?;

@@ -4,7 +4,7 @@
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::Transaction;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -63,7 +63,7 @@ fn existing_profile(tx: &Transaction<'_>, kind: Kind) -> Result<Option<String>, 
         return Ok(None);
     }
     let text = format!("SELECT id FROM {} LIMIT 1", kind.collection());
-    Ok(tx.query_row(&text, [], |row| row.get(0)).optional()?)
+    select::first(tx, &text, [])
 }
 
 /// Gives the edits of a change, which are newer than `before`, the values that the other program saw as their base. The row

@@ -6,7 +6,7 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::{Field, Kind, Presence, Resource, SUBJECT_ID, SUBJECT_TYPE};
-use rusqlite::{OptionalExtension, Transaction, params_from_iter};
+use rusqlite::{Transaction, params_from_iter};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -117,10 +117,9 @@ fn broken(
 ) -> Result<Option<String>, StoreError> {
     let row: Vec<String> = columns.iter().enumerate().map(|(n, (name, _))| format!("?{} AS {name}", n + 1)).collect();
     for Rule { broken_when, sentence } in rules {
-        let text = format!("SELECT 1 FROM (SELECT {}) AS NEW WHERE {broken_when}", row.join(", "));
+        let text = format!("SELECT EXISTS (SELECT 1 FROM (SELECT {}) AS NEW WHERE {broken_when})", row.join(", "));
         let values = columns.iter().map(|(_, value)| rows::json_to_sql(*value));
-        let is_broken = tx.prepare_cached(&text)?.query_row(params_from_iter(values), |_| Ok(())).optional()?;
-        if is_broken.is_some() {
+        if select::value(tx, &text, params_from_iter(values))? {
             return Ok(Some(sentence.clone()));
         }
     }

@@ -317,5 +317,5 @@ pub(super) fn load_reference_titles(connection: &Connection, row: &mut Row) -> R
 /// The title in the row of a record. None: there is no row, or it has no title.
 pub(crate) fn stored_title(connection: &Connection, kind: Kind, id: &str) -> Result<Option<String>, StoreError> {
     let text = format!("SELECT {} FROM {} WHERE id = ?1", resource(kind).title, kind.collection());
-    Ok(select::column(connection, &text, [id])?.pop().flatten())
+    select::first(connection, &text, [id])
 }
