@@ -151,11 +151,7 @@ impl StoreError {
             TooManyDamagedCopies(_) | InvalidContent(_) | BeforeRelease | DamagedPages(_) => true,
             StoreError::Sqlite(rusqlite::Error::Utf8Error(..)) => true,
             // The file ends within a page.
-            StoreError::Sqlite(rusqlite::Error::SqliteFailure(error, _))
-                if error.extended_code == ffi::SQLITE_IOERR_SHORT_READ =>
-            {
-                true
-            }
+            _ if self.extended_code() == Some(ffi::SQLITE_IOERR_SHORT_READ) => true,
             _ => matches!(self.code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
         }
     }

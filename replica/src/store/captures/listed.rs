@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::{CapturePurpose, CaptureState};
 use crate::store::file_store::bytes;
-use crate::store::{StoreError, gate, select};
+use crate::store::{StoreError, gate, rows, select};
 
 /// An ended capture is kept for this long after its creation (milliseconds), as on the server.
 const KEPT_MILLIS: i64 = 60 * 86_400_000;
@@ -59,7 +59,7 @@ const GONE: &str = "purpose = ?1 AND unsent = 0 AND server_id IS NOT NULL AND st
 
 fn named(listed: &Listed) -> (CapturePurpose, String) {
     let ids: Vec<&Value> = listed.jobs.iter().map(|job| &job["id"]).collect();
-    (listed.purpose, serde_json::json!(ids).to_string())
+    (listed.purpose, rows::json_text(&ids))
 }
 
 fn is_news(connection: &Connection, listed: &Listed) -> Result<bool, StoreError> {
@@ -100,43 +100,38 @@ fn take_job(tx: &Transaction<'_>, purpose: CapturePurpose, job: &Value) -> Resul
     let text = |member: &Value| member.as_str().map(str::to_owned);
     let problem = job.get("error").filter(|error| error.is_object()).map(Value::to_string);
     let accepted = &job["accepted"];
-    let changed = tx.execute(
+    tx.execute(
         "UPDATE captures SET state = ?2, drafts = ?3, problem = ?4, accepted_type = ?5, accepted_id = ?6
          WHERE server_id = ?1 AND unsent = 0",
         (row.server_id, row.state, &row.drafts, &problem, text(&accepted["type"]), text(&accepted["id"])),
     )?;
     // A job that has ended elsewhere is of no use here.
-    let is_stored = "SELECT EXISTS (SELECT 1 FROM captures WHERE server_id = ?1)";
-    let is_known = changed > 0 || select::value(tx, is_stored, [row.server_id])?;
-    if !is_known && row.state.is_open() {
-        let created_at = job["created_at"].as_str().unwrap_or_default();
-        tx.execute(
-            "INSERT INTO captures (id, server_id, purpose, state, files, room_id, note, subject_type, subject_id,
-                 created_at, drafts, problem)
-             VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            (
-                row.server_id,
-                purpose,
-                row.state,
-                Value::from(row.files.clone()).to_string(),
-                text(&job["room_id"]),
-                text(&job["note"]),
-                text(&job["subject_type"]),
-                text(&job["subject_id"]),
-                created_at,
-                &row.drafts,
-                &problem,
-            ),
-        )?;
+    if !row.state.is_open() {
+        return Ok(());
     }
+    tx.execute(
+        "INSERT OR IGNORE INTO captures (id, server_id, purpose, state, files, room_id, note, subject_type, subject_id,
+             created_at, drafts, problem)
+         VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        (
+            row.server_id,
+            purpose,
+            row.state,
+            rows::json_text(&row.files),
+            text(&job["room_id"]),
+            text(&job["note"]),
+            text(&job["subject_type"]),
+            text(&job["subject_id"]),
+            job["created_at"].as_str().unwrap_or_default(),
+            &row.drafts,
+            &problem,
+        ),
+    )?;
     note_files(tx, &row, &job["facts"])
 }
 
 /// Makes rows of the files of an open job, so that a person can ask for their bytes.
 fn note_files(tx: &Transaction<'_>, job: &Job<'_>, facts: &Value) -> Result<(), StoreError> {
-    if !job.state.is_open() {
-        return Ok(());
-    }
     for hash in &job.files {
         let fact = facts.as_array().and_then(|facts| facts.iter().find(|fact| fact["file"].as_str() == Some(hash)));
         let media = fact.and_then(|fact| fact["content_type"].as_str());

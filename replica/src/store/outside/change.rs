@@ -23,6 +23,11 @@ pub(super) struct FoundChange {
     pub added: Fields,
 }
 
+/// The known values of the fields of a patch.
+pub(super) fn of_patch(known: &Fields, patch: &Fields) -> Fields {
+    patch.keys().map(|name| (name.clone(), known.get(name).cloned().unwrap_or_default())).collect()
+}
+
 /// True when a found value is the known one: equal, equal in the server's form, or the same number in another type. A data
 /// frame holds counts as 3.0, and may hold amounts as numbers.
 pub(super) fn is_same(kind: Kind, name: &str, known: &Value, found: &Value) -> bool {

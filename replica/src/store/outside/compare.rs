@@ -10,7 +10,7 @@ use hearth_contract::schema::Resource;
 use rusqlite::Transaction;
 use serde_json::Value;
 
-use super::change::{FoundChange, is_same};
+use super::change::{FoundChange, is_same, of_patch};
 use super::found_table::{FoundRow, FoundTable};
 use crate::model::Method;
 use crate::store::rows::StoredRecord;
@@ -75,11 +75,6 @@ pub(super) fn compare(tx: &Transaction<'_>, resource: &Resource, table: &FoundTa
         result.changes.push(FoundChange { kind, record: id, method: Method::Delete, patch, base, added });
     }
     Ok(result)
-}
-
-/// The known values of the fields of a patch.
-fn of_patch(known: &Fields, patch: &Fields) -> Fields {
-    patch.keys().map(|name| (name.clone(), known.get(name).cloned().unwrap_or_default())).collect()
 }
 
 /// How a found row differs from the known row: the changed fields that a person may write, as found; and true when a column

@@ -8,7 +8,7 @@ use rusqlite::Transaction;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::change::{FoundChange, fitted};
+use super::change::{FoundChange, fitted, of_patch};
 use super::refused::{refusal, refuse};
 use crate::model::{LogLevel, Method, Origin};
 use crate::store::edits::{EditError, create_in, delete_in, update_in};
@@ -186,8 +186,8 @@ fn queue_for_deleted(tx: &Transaction<'_>, kind: Kind, record: &str, values: Fie
     if values.is_empty() {
         return Ok(());
     }
-    let unseen: Fields = values.keys().map(|name| (name.clone(), Value::Null)).collect();
-    let [patch, base] = [values, unseen].map(|side| Value::Object(side).to_string());
+    let unseen = of_patch(&Fields::new(), &values);
+    let [patch, base] = [values, unseen].map(|side| rows::json_text(&side));
     let text = "INSERT INTO edits (kind, record_id, method, patch, base, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let edit = (kind.as_str(), record, Method::Update, patch, base, Origin::Sql);
     gate::with_guards_off(tx, |tx| Ok(tx.execute(text, edit).map(drop)?))

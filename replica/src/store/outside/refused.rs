@@ -6,6 +6,7 @@ use hearth_contract::schema::{Kind, Presence};
 use rusqlite::Transaction;
 use serde_json::Value;
 
+use super::change::of_patch;
 use crate::model::{EditState, Method, Origin, ReasonCode};
 use crate::store::edits::EditError;
 use crate::store::{StoreError, base, gate, rows};
@@ -32,11 +33,7 @@ pub(super) fn refuse(
     let reason = unchecked_reason(faults);
     gate::with_guards_off(tx, |tx| {
         let before = rows::load_row(tx, kind, record)?.map(|row| row.fields).unwrap_or_default();
-        let base: Fields = values
-            .keys()
-            .filter(|_| method == Method::Update)
-            .map(|name| (name.clone(), before.get(name).cloned().unwrap_or_default()))
-            .collect();
+        let base = if method == Method::Update { of_patch(&before, &values) } else { Fields::new() };
         tx.prepare_cached(
             "INSERT INTO edits (kind, record_id, method, patch, base, state, reason_code, reason, origin)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
