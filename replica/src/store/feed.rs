@@ -34,7 +34,7 @@ pub(crate) struct Proof {
 }
 
 /// The result of a batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Applied {
     /// The last event that is applied. In a reconcile, the rows are behind this position.
     pub position: i64,
@@ -127,9 +127,7 @@ struct Run<'a> {
     now: Timestamp,
     /// True when there are edits.
     editing: bool,
-    position: i64,
-    affects_edits: bool,
-    confirms_edits: bool,
+    result: Applied,
     /// Edits that their own event confirms, with its position.
     confirmed: Vec<acked::Acked>,
     /// Records with edits whose base image is newer now.
@@ -144,10 +142,11 @@ fn apply_in(tx: &Transaction<'_>, batch: &FeedBatch, proof: &Proof) -> Result<Ap
     let start = Start::read(tx)?;
     let skipped = start.continues_feed() && skips_positions(start.applied(), &batch.events);
     let mut run = Run::begin(tx, start, proof.now)?;
+    run.result.has_id_gap = skipped;
     for event in &batch.events {
         run.apply(event)?;
     }
-    run.finish(batch, proof, skipped)
+    run.finish(batch, proof)
 }
 
 impl<'a> Run<'a> {
@@ -161,15 +160,13 @@ impl<'a> Run<'a> {
         if start.awaits_tail() {
             seen_edits.extend(lost::acked_and_seen(tx)?);
         }
-        let position = start.applied();
+        let result = Applied { position: start.applied(), ..Applied::default() };
         Ok(Run {
             tx,
             start,
             now,
             editing,
-            position,
-            affects_edits: false,
-            confirms_edits: false,
+            result,
             confirmed: Vec::new(),
             covered: BTreeSet::new(),
             seen_edits,
@@ -196,7 +193,7 @@ impl<'a> Run<'a> {
                 self.unknown.insert(format!("Skipped: records of the kind {}", brief(&event.resource_type)));
             }
         }
-        self.position = self.position.max(event.id);
+        self.result.position = self.result.position.max(event.id);
         Ok(())
     }
 
@@ -211,10 +208,10 @@ impl<'a> Run<'a> {
         let has_edits = !own.is_empty();
         if has_edits {
             let matched = acked::match_own_event(tx, event, &own)?;
-            self.affects_edits |= matched.is_some_and(|(_, is_news)| is_news);
+            self.result.affects_edits |= matched.is_some_and(|(_, is_news)| is_news);
             self.seen_edits.extend(matched.filter(|_| event_type != EventType::Deleted).map(|(edit, _)| edit));
         }
-        self.affects_edits |= own.iter().any(|edit| !edit.is_sent);
+        self.result.affects_edits |= own.iter().any(|edit| !edit.is_sent);
         match (event_type, &event.payload) {
             (EventType::Deleted, _) => {
                 mirror::delete(tx, kind, &id, event.id, has_edits, self.now)?;
@@ -254,13 +251,13 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         rows::write_row(self.tx, kind, id, &stored)?;
-        self.confirms_edits |= only.rev != Some(event.id);
+        self.result.confirms_edits |= only.rev != Some(event.id);
         self.confirmed.push((only.edit, Some(event.id)));
         Ok(true)
     }
 
     /// The consequences of the whole batch: ended edits, the position, lost edits and the overlay of changed records.
-    fn finish(mut self, batch: &FeedBatch, proof: &Proof, has_id_gap: bool) -> Result<Applied, StoreError> {
+    fn finish(mut self, batch: &FeedBatch, proof: &Proof) -> Result<Applied, StoreError> {
         let tx = self.tx;
         settle::finish(tx, &self.confirmed, EditOutcome::Confirmed, None, self.now)?;
         if let Some(last) = batch.events.last() {
@@ -271,17 +268,16 @@ impl<'a> Run<'a> {
         }
         let mut compare = None;
         if batch.is_at_present() {
-            self.position = self.position.max(batch.head().unwrap_or(0));
-            compare = reconcile::cause_to_reconcile(tx, self.position, batch.cursor.as_deref())?;
+            self.result.position = self.result.position.max(batch.head().unwrap_or(0));
+            compare = reconcile::cause_to_reconcile(tx, self.result.position, batch.cursor.as_deref())?;
         }
         // Edits are measured against the new position.
-        let shown = if self.start.reconciling { self.start.position } else { self.position };
+        let shown = if self.start.reconciling { self.start.position } else { self.result.position };
         self.write_position(batch, proof, shown, compare.is_none())?;
         // Before accepted edits are compared: the reconcile reads their records again, and compares them at its end.
-        let reconcile = match compare {
-            Some(cause) => reconcile::begin_at_the_present(tx, &cause, self.position)?,
-            None => None,
-        };
+        if let Some(cause) = compare {
+            self.result.reconcile = reconcile::begin_at_the_present(tx, &cause, self.result.position)?;
+        }
         self.notice_lost(batch, shown)?;
         let settled = settle::settle(tx, shown, self.now)?;
         // A heartbeat comes when there is no event to send.
@@ -293,10 +289,9 @@ impl<'a> Run<'a> {
         }
         // A reconcile compares all edits at its end.
         for (kind, id) in self.covered.iter().filter(|_| !self.start.reconciling) {
-            self.affects_edits |= recheck::recheck_record(tx, *kind, id, self.now)?;
+            self.result.affects_edits |= recheck::recheck_record(tx, *kind, id, self.now)?;
         }
-        let Run { position, affects_edits, confirms_edits, .. } = self;
-        Ok(Applied { position, affects_edits, confirms_edits, has_id_gap, reconcile })
+        Ok(self.result)
     }
 
     fn write_position(&self, batch: &FeedBatch, proof: &Proof, shown: i64, is_current: bool) -> Result<(), StoreError> {
@@ -316,13 +311,15 @@ impl<'a> Run<'a> {
                 proof.phase,
                 batch.is_at_present() && !self.start.reconciling && is_current,
                 proof.now.to_string(),
-                self.position,
+                self.result.position,
                 proof.transport,
                 &proof.reason,
                 proof.is_current && is_current,
             ))?;
         if self.start.reconciling {
-            self.tx.prepare_cached("UPDATE _reconcile SET tail_position = nullif(?1, 0)")?.execute([self.position])?;
+            self.tx
+                .prepare_cached("UPDATE _reconcile SET tail_position = nullif(?1, 0)")?
+                .execute([self.result.position])?;
         }
         Ok(())
     }
@@ -331,7 +328,7 @@ impl<'a> Run<'a> {
     fn notice_lost(&mut self, batch: &FeedBatch, shown: i64) -> Result<(), StoreError> {
         let (tx, start) = (self.tx, &self.start);
         if start.awaits_tail() {
-            lost::forget_skipped(tx, shown, self.position, &self.seen_edits)?;
+            lost::forget_skipped(tx, shown, self.result.position, &self.seen_edits)?;
         }
         let is_backfill = !start.backfilled && !start.reconciling;
         if self.editing && is_backfill {
@@ -343,15 +340,15 @@ impl<'a> Run<'a> {
             false => (start.backfilled || batch.is_at_present(), if start.backfilled { start.position } else { shown }),
         };
         if shows_all {
-            let passed = lost::Passed { before, position: self.position, whole: !start.reconciling };
-            self.affects_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
+            let passed = lost::Passed { before, position: self.result.position, whole: !start.reconciling };
+            self.result.affects_edits |= lost::notice(tx, &passed, &batch.events, &self.seen_edits, self.now)?;
         }
         if batch.is_at_present() && self.editing {
-            self.affects_edits |= missed_events::stop_waiting_for_new_version(tx)?;
+            self.result.affects_edits |= missed_events::stop_waiting_for_new_version(tx)?;
         }
         if batch.is_at_present() && self.editing && is_backfill {
             missed_events::clear_disproved_marks(tx)?;
-            self.affects_edits = true;
+            self.result.affects_edits = true;
         }
         Ok(())
     }
