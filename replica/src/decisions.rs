@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use hearth_contract::check::Fields;
 
-use crate::store::edits::{decide, resolve, undo};
+use crate::store::edits::{decide, decisions, resolve, undo};
 use crate::store::outside::held;
 use crate::{Decided, EditError, Replica, Resolution, StoreError, now};
 
@@ -24,7 +24,7 @@ impl Replica {
     /// Sends an edit again that the server refused, without backoff. Error: a retry cannot help; the error says what
     /// can.
     pub fn retry(&self, edit: i64) -> Result<Decided, EditError> {
-        let decided = self.write(|connection| decide::retry(connection, edit))?;
+        let decided = self.write(|connection| decisions::single(decide::retry_each(connection, &[edit])))?;
         // The decision is stored. If this request fails, the edit waits for the normal backoff.
         let _ = self.retry_sync_now();
         Ok(decided)
@@ -32,7 +32,7 @@ impl Replica {
 
     /// Discards an edit. If the server may already have applied the edit, the inverse edit is queued instead.
     pub fn discard(&self, edit: i64) -> Result<Decided, EditError> {
-        self.write(|connection| decide::discard(connection, self.origin, edit, now()))
+        self.write(|connection| decisions::single(decide::discard_each(connection, self.origin, &[edit], now())))
     }
 
     /// Gives an edit other values and sends the edit again. Null clears a field. Error: the edit is being sent.

@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 
 use crate::model::ConflictPolicy::{Ask, Mine, Theirs};
 use crate::model::*;
+use crate::store::edits::decisions::single;
 use crate::store::edits::resolve::{self, Resolution};
 use crate::store::edits::{self, Decided, EditError, answers, decide, plan, push, undo};
 use crate::store::read::view;
@@ -369,7 +370,7 @@ impl Scene {
     }
 
     fn retry(&mut self, edit: i64) -> Result<Decided, String> {
-        with_sentence(decide::retry(&mut self.db, edit))
+        with_sentence(single(decide::retry_each(&mut self.db, &[edit])))
     }
 
     fn retry_each(&mut self, edits: &[i64]) -> &mut Self {
@@ -380,7 +381,7 @@ impl Scene {
     }
 
     fn discard(&mut self, edit: i64) -> Result<Decided, String> {
-        with_sentence(decide::discard(&mut self.db, Origin::Cli, edit, at(0)))
+        with_sentence(single(decide::discard_each(&mut self.db, Origin::Cli, &[edit], at(0))))
     }
 
     fn change(&mut self, edit: i64, fields: Value) -> Result<Decided, String> {

@@ -9,7 +9,7 @@ use rusqlite::Transaction;
 
 use crate::model::{EditState, Method};
 use crate::store::edits::reason::{Reason, set_state};
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// An edit with the position at which the server accepted the edit; None when the position is unknown.
 pub(crate) type Acked = (i64, Option<i64>);
@@ -42,7 +42,7 @@ pub(crate) fn mark_awaits_record(tx: &Transaction<'_>, edit: i64) -> Result<(), 
         tx,
         edit,
         EditState::Sent,
-        Some(Reason::Told(None, "the server has the change; the present version of the record is on the way")),
+        Some(Reason::Told("the server has the change; the present version of the record is on the way")),
     )?;
     tx.prepare_cached("UPDATE _outbox SET awaits_record = 1 WHERE edit_id = ?1")?.execute([edit])?;
     Ok(())
@@ -74,15 +74,12 @@ impl RecordEdit {
 
 /// The edits of a record in their order.
 pub(crate) fn edits_of_record(tx: &Transaction<'_>, kind: Kind, record: &str) -> Result<Vec<RecordEdit>, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.acked_rev FROM edits e LEFT JOIN _outbox s ON s.edit_id = e.id
-         WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id",
-    )?;
-    let found = statement.query_map((kind.as_str(), record), |row| {
+    let text = "SELECT e.id, e.method, e.state = 'sent', e.idempotency_key, s.acked_rev FROM edits e LEFT JOIN _outbox s ON s.edit_id = e.id
+         WHERE e.kind = ?1 AND e.record_id = ?2 ORDER BY e.id";
+    select::all(tx, text, (kind.as_str(), record), |row| {
         let (edit, method, is_sent) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(RecordEdit { edit, method, is_sent, key: row.get(3)?, rev: row.get(4)? })
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    })
 }
 
 /// Finds the edit whose request caused an event. The key of the event proves that the server has the edit, also when

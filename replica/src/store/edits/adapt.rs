@@ -8,11 +8,11 @@ use hearth_contract::check::Fields;
 use hearth_contract::recurrence::{self, STATUS};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS, is_subject};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::store::merge::{BaseImage, changes_completion, normalized};
-use crate::store::{StoreError, base, rows};
+use crate::store::{StoreError, base, rows, select};
 
 /// Changes the patch and the base of an edit to fit the server's version of the record. `known`: None when the server
 /// does not have the record.
@@ -111,8 +111,7 @@ pub(super) fn other_kind(tx: &Connection, kind: Kind, record: &str) -> Result<Op
         };
         Kind::ALL.map(one).join(" UNION ALL ")
     });
-    let word: Option<String> =
-        tx.prepare_cached(&TEXT)?.query_row((record, kind.as_str()), |row| row.get(0)).optional()?;
+    let word: Option<String> = select::first(tx, &TEXT, (record, kind.as_str()))?;
     Ok(word.as_deref().and_then(Kind::parse))
 }
 

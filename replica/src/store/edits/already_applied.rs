@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::store::edits::next_step::Compared;
 use crate::store::merge::normalized;
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// Replaces the noted fields of an edit and of the edits in the same request.
 pub(super) fn record_fields(
@@ -43,5 +43,5 @@ pub(super) fn record_fields(
 /// The fields that are noted for an edit.
 pub(super) fn fields_of(tx: &Connection, edit: i64) -> Result<HashSet<String>, StoreError> {
     let text = "SELECT value FROM _outbox, json_each(already_applied) WHERE edit_id = ?1";
-    Ok(tx.prepare_cached(text)?.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    Ok(select::column(tx, text, [edit])?.into_iter().collect())
 }

@@ -5,7 +5,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, ProblemType};
 use hearth_contract::record::complete;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, EditState, LogLevel, ReasonCode, WriteOutcome, is_file_missing, refuses_only};
@@ -14,15 +14,12 @@ use crate::store::edits::reason::normalize_edit;
 use crate::store::edits::{acked, completion_time, next_tasks, outbox, settle};
 use crate::store::file_store::upload;
 use crate::store::merge::{BaseImage, MergeResult, three_way_merge};
-use crate::store::{StoreError, base, gate, log};
+use crate::store::{StoreError, base, gate, log, rows, select};
 
 /// The kind and the id of an edit's record.
 pub(crate) fn edit_record(connection: &Connection, edit: i64) -> Result<Option<(Kind, String)>, StoreError> {
-    let found: Option<(String, String)> = connection
-        .prepare_cached("SELECT kind, record_id FROM edits WHERE id = ?1")?
-        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(found.and_then(|(word, record)| Some((Kind::parse(&word)?, record))))
+    let text = "SELECT kind, record_id FROM edits WHERE id = ?1";
+    Ok(select::all(connection, text, [edit], |row| Ok((rows::kind(row, 0)?, row.get(1)?)))?.pop())
 }
 
 /// The revision of a server's record that holds every value of a create; None when a value differs.
@@ -78,13 +75,9 @@ pub(crate) fn record_outcomes(
 
 /// True when one of these edits has not ended. The feed is often faster than the response.
 fn concerns_any(connection: &Connection, outcomes: &[(i64, WriteOutcome)]) -> Result<bool, StoreError> {
-    let mut exists = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)")?;
-    for (edit, _) in outcomes {
-        if exists.query_row([edit], |row| row.get(0))? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let list = acked::id_list(outcomes.iter().map(|(edit, _)| (*edit, None)));
+    let text = "SELECT 1 FROM edits WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))";
+    Ok(connection.prepare_cached(text)?.exists([list])?)
 }
 
 /// The code of an edit that the server refused for good, from the server's error object.
@@ -102,47 +95,25 @@ fn rejection_code(problem: &Value) -> ReasonCode {
     }
 }
 
-/// What an outcome changes in the row of an edit.
-struct Stored<'a> {
-    state: EditState,
-    code: Option<ReasonCode>,
-    sentence: &'a str,
-    /// The server's error object.
-    problem: Option<&'a Value>,
-    next_attempt_at: Option<Timestamp>,
-}
-
-/// None for accepted edits, which are written together.
-fn stored(outcome: &WriteOutcome, now: Timestamp) -> Option<Stored<'_>> {
-    let waits = |code, sentence, next_attempt_at| Stored {
-        state: EditState::Waiting,
-        code,
-        sentence,
-        problem: None,
-        next_attempt_at,
-    };
-    let asks =
-        |state, code, sentence, problem| Stored { state, code: Some(code), sentence, problem, next_attempt_at: None };
+/// The state of an edit after an outcome, with its reason. None for accepted edits, which are written together.
+fn state_after(outcome: &WriteOutcome) -> Option<(EditState, Option<ReasonCode>, &str)> {
+    let changes_conflict = || hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts);
     Some(match outcome {
         WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return None,
-        WriteOutcome::Later { pause, code, reason } => {
-            waits(*code, reason.as_str(), pause.map(|pause| now.plus_millis(pause)))
+        WriteOutcome::Later { code, reason, .. } => (EditState::Waiting, *code, reason),
+        WriteOutcome::KeyRefused { reason } => (EditState::Waiting, None, reason),
+        WriteOutcome::PreconditionFailed if changes_conflict() => {
+            (EditState::Conflict, Some(ReasonCode::Refused), "changed on the server meanwhile")
         }
-        WriteOutcome::KeyRefused { reason } => waits(None, reason.as_str(), None),
-        WriteOutcome::PreconditionFailed
-            if hearth_simulated::planted(hearth_simulated::PlantedFault::AnyRemoteChangeConflicts) =>
-        {
-            asks(EditState::Conflict, ReasonCode::Refused, "changed on the server meanwhile", None)
+        WriteOutcome::PreconditionFailed => {
+            (EditState::Waiting, None, "changed on the server; the new version is on the way")
         }
-        WriteOutcome::PreconditionFailed => waits(None, "changed on the server; the new version is on the way", None),
-        WriteOutcome::SendAlone => waits(None, "is sent again in a request of its own", None),
-        WriteOutcome::Rejected { reason, problem } => {
-            asks(EditState::Rejected, rejection_code(problem), reason.as_str(), Some(problem))
+        WriteOutcome::SendAlone => (EditState::Waiting, None, "is sent again in a request of its own"),
+        WriteOutcome::Rejected { reason, problem } => (EditState::Rejected, Some(rejection_code(problem)), reason),
+        WriteOutcome::Conflict { reason, deleted: true, .. } => {
+            (EditState::Conflict, Some(ReasonCode::DeletedThere), reason)
         }
-        WriteOutcome::Conflict { reason, problem, deleted } => {
-            let code = if *deleted { ReasonCode::DeletedThere } else { ReasonCode::ExistsThere };
-            asks(EditState::Conflict, code, reason.as_str(), Some(problem))
-        }
+        WriteOutcome::Conflict { reason, .. } => (EditState::Conflict, Some(ReasonCode::ExistsThere), reason),
     })
 }
 
@@ -157,20 +128,21 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
     {
         return Ok(());
     }
-    let Some(Stored { state, code, sentence, problem, next_attempt_at }) = stored(outcome, now) else { return Ok(()) };
+    let Some((state, code, sentence)) = state_after(outcome) else { return Ok(()) };
+    let problem = match outcome {
+        WriteOutcome::Rejected { problem, .. } | WriteOutcome::Conflict { problem, .. } => Some(problem.to_string()),
+        _ => None,
+    };
+    let next_attempt_at = match outcome {
+        WriteOutcome::Later { pause: Some(pause), .. } => Some(now.plus_millis(*pause).to_string()),
+        _ => None,
+    };
     let changed = tx
         .prepare_cached(
             "UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4, problem = ?5, next_attempt_at = ?6
              WHERE id = ?1 AND state IN ('waiting', 'sending')",
         )?
-        .execute((
-            edit,
-            state,
-            code,
-            sentence,
-            problem.map(Value::to_string),
-            next_attempt_at.map(|at| at.to_string()),
-        ))?;
+        .execute((edit, state, code, sentence, problem, next_attempt_at))?;
     if changed == 0 {
         return Ok(());
     }
@@ -188,8 +160,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
             }
             normalize_edit(tx, edit)?;
         }
-        WriteOutcome::Sent { .. } | WriteOutcome::Exists { .. } => return Ok(()),
-        WriteOutcome::Later { .. } | WriteOutcome::KeyRefused { .. } => return Ok(()),
+        _ => return Ok(()),
     }
     if state != EditState::Waiting {
         let name = pending::name_of(tx, edit)?;

@@ -12,7 +12,8 @@ use crate::store::edits::decisions::{self, DecisionOutcome, Decisions};
 use crate::store::edits::error::EditError;
 use crate::store::edits::next_step::compare;
 use crate::store::edits::pending::{self, Decided, PendingEdit, decided, refused, require};
-use crate::store::edits::revert::{consequences, later_edits, revert, update_later_bases};
+use crate::store::edits::reason::set_state;
+use crate::store::edits::revert::{consequences, revert, update_later_bases};
 use crate::store::edits::{next_tasks, outbox, parts, undo};
 use crate::store::merge::MergeResult;
 use crate::store::{StoreError, base, gate};
@@ -22,11 +23,6 @@ pub(crate) fn retry_each(connection: &mut Connection, edits: &[i64]) -> Result<D
     decisions::decide_each(connection, Origin::Sql, edits, |tx, edit| {
         gate::with_guards_off(tx, |tx| retry_in(tx, edit))
     })
-}
-
-/// [`retry_each`] for one edit.
-pub(crate) fn retry(connection: &mut Connection, edit: i64) -> Result<Decided, EditError> {
-    decisions::single(retry_each(connection, &[edit]))
 }
 
 fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditError> {
@@ -51,16 +47,14 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         },
         EditState::Blocked => return Ok(DecisionOutcome::Blocked(found)),
         EditState::Sent => {
-            return Ok(decided(format!("{name}: the server has this change; nothing is left to try")).into());
+            let sentence = format!("{name}: the server has this change; nothing is left to try");
+            return Ok(DecisionOutcome::Done(decided(sentence)));
         }
-        _ => return Ok(decided(decisions::already_sending(name)).into()),
+        _ => return Ok(DecisionOutcome::Done(decided(decisions::already_sending(name)))),
     }
     // A request that is not given up may have been applied, and must stay the same.
     if found.has_open_request {
-        tx.execute(
-            "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL WHERE id = ?1",
-            [edit],
-        )?;
+        set_state(tx, edit, EditState::Waiting, None)?;
     } else {
         requeue(tx, &found)?;
     }
@@ -91,10 +85,8 @@ pub(super) fn make_again(tx: &Transaction<'_>, mut found: PendingEdit) -> Result
 fn first_before(tx: &Connection, found: &PendingEdit) -> Result<Option<(i64, bool)>, EditError> {
     let text = "SELECT id, state IN ('conflict', 'rejected') FROM edits
                 WHERE kind = ?1 AND record_id = ?2 AND id < ?3 ORDER BY 2 DESC, id LIMIT 1";
-    let mut statement = tx.prepare_cached(text)?;
-    let first =
-        statement.query_row((found.kind.as_str(), &found.record, found.id), |row| Ok((row.get(0)?, row.get(1)?)));
-    Ok(first.optional()?)
+    let key = (found.kind.as_str(), &found.record, found.id);
+    Ok(tx.prepare_cached(text)?.query_row(key, |row| row.try_into()).optional()?)
 }
 
 /// Discards edits. The record shows none of their changes any more; later edits stay, in their order.
@@ -105,16 +97,6 @@ pub(crate) fn discard_each(
     now: Timestamp,
 ) -> Result<Decisions, EditError> {
     decisions::decide_each(connection, origin, edits, |tx, edit| discard_in(tx, edit, now).map(DecisionOutcome::Done))
-}
-
-/// [`discard_each`] for one edit.
-pub(crate) fn discard(
-    connection: &mut Connection,
-    origin: Origin,
-    edit: i64,
-    now: Timestamp,
-) -> Result<Decided, EditError> {
-    decisions::single(discard_each(connection, origin, &[edit], now))
 }
 
 fn discard_in(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, EditError> {
@@ -181,7 +163,8 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
     }
     if found.method == Method::Update && found.patch.is_empty() {
         revert(tx, edit, EditOutcome::Discarded, None, now)?;
-        return Ok(decided(format!("{}: nothing of the change is left, so it is given up", found.name)).into());
+        let sentence = format!("{}: nothing of the change is left, so it is given up", found.name);
+        return Ok(DecisionOutcome::Done(decided(sentence)));
     }
     requeue(tx, &found)?;
     base::rebase(tx, found.kind, &found.record)?;
@@ -225,23 +208,18 @@ pub(super) fn set_fields(
         return Err(refused(fault.message));
     }
     next_tasks::computed::update(tx, found, &before, now)?;
-    let later = later_edits(tx, kind, &found.record, id)?;
     // A later edit of a field that this edit no longer changes begins with the value before this edit.
     let mut values = before;
     values.extend(found.patch.clone());
-    Ok(update_later_bases(tx, id, &later, fields, &values)?)
+    Ok(update_later_bases(tx, found, fields, &values)?)
 }
 
 /// Puts an edit back into the queue, without the request that was rejected.
 pub(super) fn requeue(tx: &Transaction<'_>, found: &PendingEdit) -> Result<(), StoreError> {
     outbox::forget_request(tx, found.id)?;
-    tx.prepare_cached(
-        "UPDATE edits SET state = 'waiting', reason_code = NULL, reason = NULL, problem = NULL, next_attempt_at = NULL
-         WHERE id = ?1",
-    )?
-    .execute([found.id])?;
+    set_state(tx, found.id, EditState::Waiting, None)?;
     pending::save(tx, found)?;
-    parts::update_parts(tx, found.id, found.method, &found.patch, &found.base)
+    parts::update_parts(tx, found)
 }
 
 fn both_differ_sentence(name: &str) -> String {

@@ -20,12 +20,6 @@ pub(super) enum DecisionOutcome {
     Blocked(PendingEdit),
 }
 
-impl From<Decided> for DecisionOutcome {
-    fn from(decided: Decided) -> DecisionOutcome {
-        DecisionOutcome::Done(decided)
-    }
-}
-
 /// The results of several decisions. A refused decision changes nothing and does not stop the others.
 pub(crate) type Decisions = Vec<Result<Decided, EditError>>;
 
@@ -51,7 +45,7 @@ pub(super) fn decide_each<T: Copy>(
 }
 
 /// The result of a single decision.
-pub(super) fn single(decided: Result<Decisions, EditError>) -> Result<Decided, EditError> {
+pub(crate) fn single(decided: Result<Decisions, EditError>) -> Result<Decided, EditError> {
     decided?.pop().unwrap_or_else(|| Err(refused("nothing was to be decided")))
 }
 
@@ -75,10 +69,8 @@ fn finish_outcome(
     tx: &Transaction<'_>,
     outcome: Result<DecisionOutcome, EditError>,
 ) -> Result<Result<Decided, EditError>, EditError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1 AND state = 'blocked')";
-    let is_held = |found: &PendingEdit| -> Result<bool, EditError> {
-        Ok(tx.prepare_cached(text)?.query_row([found.id], |row| row.get(0))?)
-    };
+    let text = "SELECT 1 FROM edits WHERE id = ?1 AND state = 'blocked'";
+    let is_held = |found: &PendingEdit| tx.prepare_cached(text)?.exists([found.id]);
     Ok(match outcome {
         Err(refused) => Err(refused),
         Ok(DecisionOutcome::Done(decided)) => Ok(decided),

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, Transaction};
 
 use crate::model::LogLevel;
-use crate::store::{StoreError, gate, log};
+use crate::store::{StoreError, gate, log, select};
 
 /// The highest number that any table still shows.
 const NEWEST: &str =
@@ -29,7 +29,7 @@ pub(crate) fn repair(connection: &mut Connection) -> Result<(), StoreError> {
     }
     gate::sync_tx(connection, |tx| {
         continue_after(tx, tx.query_row(&format!("SELECT {NEWEST}"), [], |row| row.get(0))?)?;
-        let twice: Vec<i64> = tx.prepare(TWICE)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let twice: Vec<i64> = select::column(tx, TWICE, [])?;
         twice.iter().try_for_each(|edit| renumber(tx, *edit))?;
         let text = format!(
             "The count of the edits had been set back; it goes on from the highest number, and {} of them got another.",
@@ -48,11 +48,14 @@ pub(crate) fn continue_after(tx: &Transaction<'_>, number: i64) -> Result<(), St
     Ok(())
 }
 
+/// A number that was never used.
+pub(super) fn next(tx: &Transaction<'_>) -> Result<i64, StoreError> {
+    let text = "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'edits' RETURNING seq";
+    Ok(tx.prepare_cached(text)?.query_row([], |row| row.get(0))?)
+}
+
 fn renumber(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
-    let new: i64 =
-        tx.query_row("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'edits' RETURNING seq", [], |row| {
-            row.get(0)
-        })?;
+    let new = next(tx)?;
     for text in [
         "UPDATE edits SET id = ?2 WHERE id = ?1",
         "UPDATE _outbox SET edit_id = ?2 WHERE edit_id = ?1 AND (part_of IS NULL OR part_of = edit_id)",

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Params, Row as SqlRow};
 
 use crate::model::{Conflict, Settled};
 use crate::store::edits::names::title;
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// The last ended edits, newest first.
 pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>, StoreError> {
@@ -30,15 +30,13 @@ pub(crate) fn get(connection: &Connection, edit: i64) -> Result<Option<Settled>,
 }
 
 fn read_all(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<Settled>, StoreError> {
-    let mut statement = connection.prepare_cached(&format!("SELECT * FROM edit_history {which}"))?;
-    let found = statement.query_map(of, |row| Ok(read(connection, row)))?.collect::<Result<Vec<_>, _>>()?;
-    found.into_iter().collect()
+    let text = format!("SELECT * FROM edit_history {which}");
+    select::all(connection, &text, of, |row| read(connection, row))
 }
 
 /// The present conflicts, one for each field.
 pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT * FROM conflicts")?;
-    let read = |row: &SqlRow<'_>| -> Result<Conflict, StoreError> {
+    let read = |row: &SqlRow<'_>| {
         let (kind, record_id) = (rows::kind(row, "kind")?, row.get::<_, String>("record_id")?);
         Ok(Conflict {
             edit_id: row.get("edit_id")?,
@@ -53,14 +51,12 @@ pub(crate) fn conflicts(connection: &Connection) -> Result<Vec<Conflict>, StoreE
             record_id,
         })
     };
-    let found = statement.query_map([], |row| Ok(read(row)))?.collect::<Result<Vec<_>, _>>()?;
-    found.into_iter().collect()
+    select::all(connection, "SELECT * FROM conflicts", [], read)
 }
 
 fn read(connection: &Connection, row: &SqlRow<'_>) -> Result<Settled, StoreError> {
     let (kind, record_id) = (rows::kind(row, "kind")?, row.get::<_, String>("record_id")?);
-    let patch = rows::parse_object(&row.get::<_, String>("patch")?)?;
-    let base = rows::parse_object(&row.get::<_, String>("base")?)?;
+    let (patch, base) = (rows::object(row, "patch")?, rows::object(row, "base")?);
     Ok(Settled {
         id: row.get("id")?,
         method: row.get("method")?,

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Params, Row as SqlRow};
 use serde_json::Value;
 
 use crate::model::Edit;
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// All unsettled edits, oldest first.
 pub(crate) fn list(connection: &Connection) -> Result<Vec<Edit>, StoreError> {
@@ -22,13 +22,12 @@ pub(crate) fn of_record(connection: &Connection, kind: Kind, id: &str) -> Result
 }
 
 fn listed(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<Edit>, StoreError> {
-    let mut statement = connection.prepare_cached(&format!(
+    let text = format!(
         "SELECT e.*, (SELECT s.title FROM search s, _search_rows r
                       WHERE r.kind = e.kind AND r.record_id = e.record_id AND s.rowid = r.id) AS title
          FROM edits e {which} ORDER BY e.id"
-    ))?;
-    let found = statement.query_map(of, |row| Ok(read(row)))?.collect::<Result<Vec<_>, _>>()?;
-    let mut edits: Vec<Edit> = found.into_iter().collect::<Result<_, _>>()?;
+    );
+    let mut edits = select::all(connection, &text, of, read)?;
     if edits.iter().all(|edit| !edit.title.is_empty()) {
         return Ok(edits);
     }
@@ -45,8 +44,7 @@ fn listed(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<E
 
 fn read(row: &SqlRow<'_>) -> Result<Edit, StoreError> {
     let kind = rows::kind(row, "kind")?;
-    let patch = rows::parse_object(&row.get::<_, String>("patch")?)?;
-    let base = rows::parse_object(&row.get::<_, String>("base")?)?;
+    let (patch, base) = (rows::object(row, "patch")?, rows::object(row, "base")?);
     // A deleted record is not in the search index; the base of the edit has its last values.
     let name = resource(kind).title;
     let named = |fields: &Fields| fields.get(name).and_then(Value::as_str).map(str::to_owned);

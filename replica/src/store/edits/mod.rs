@@ -1,6 +1,6 @@
 //! Local changes: how they are made, sent, confirmed, settled and decided about.
 //!
-//! - Making: [`write`](mod@write), [`list`], [`history`], [`names`], [`import_ref`].
+//! - Making: [`write`](mod@write), [`list`], [`history`], [`names`].
 //! - Sending: [`plan`] chooses the edits ([`readiness`] decides, [`create_deps`] prevents circles), [`prepare`] merges an edit
 //!   with the server's version ([`next_step`] decides, [`adapt`], [`coalesce`]), and [`push`] freezes the request in the [`outbox`].
 //! - Confirming: [`answers`] records responses ([`completion_time`]: one refusal needs no person), [`acked`]
@@ -18,11 +18,10 @@ mod coalesce;
 mod completion_time;
 mod create_deps;
 pub(crate) mod decide;
-mod decisions;
+pub(crate) mod decisions;
 pub(crate) mod edit_ids;
 mod error;
 pub(crate) mod history;
-mod import_ref;
 mod list;
 pub(crate) mod missed_events;
 mod names;

@@ -3,17 +3,16 @@
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use crate::store::StoreError;
+use crate::store::{StoreError, select};
 
 /// The title of a record: from the row, else from `before`, else the last known title. The kind's word when no title is
 /// known.
 pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
     let name = resource(kind).title;
     let text = format!("SELECT {name} FROM {} WHERE id = ?1", kind.collection());
-    let stored: Option<String> =
-        connection.prepare_cached(&text)?.query_row([id], |row| row.get(0)).optional()?.flatten();
+    let stored: Option<String> = select::first(connection, &text, [id])?;
     let before = before.iter().filter_map(|fields| fields.get(name)?.as_str());
     if let Some(title) = stored.as_deref().into_iter().chain(before).find(|title| !title.is_empty()) {
         return Ok(title.to_owned());
@@ -25,7 +24,7 @@ pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fi
                SELECT id, kind, record_id, patch, base FROM edit_history)
          WHERE kind = ?1 AND record_id = ?2 AND title <> '' ORDER BY id DESC LIMIT 1"
     );
-    let found = connection.prepare_cached(&text)?.query_row((kind.as_str(), id), |row| row.get(0)).optional()?;
+    let found = select::first(connection, &text, (kind.as_str(), id))?;
     Ok(found.unwrap_or_else(|| kind.as_str().to_owned()))
 }
 

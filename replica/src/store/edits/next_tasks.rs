@@ -9,25 +9,23 @@ pub(super) mod computed;
 pub(crate) mod end;
 pub(crate) mod make;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use crate::store::StoreError;
+use crate::store::{StoreError, select};
 
 /// True when an edit is the create that shows a next task.
 pub(super) fn is_next(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE next_edit = ?1)";
-    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0))?)
+    Ok(tx.prepare_cached("SELECT 1 FROM _outbox WHERE next_edit = ?1")?.exists([edit])?)
 }
 
 /// True when a next task has edits beside the create that shows it.
 pub(super) fn is_edited(tx: &Connection, next: i64) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edits e JOIN edits n ON n.kind = e.kind AND n.record_id = e.record_id
-                WHERE n.id = ?1 AND e.id <> n.id)";
-    Ok(tx.prepare_cached(text)?.query_row([next], |row| row.get(0))?)
+    let text = "SELECT 1 FROM edits e JOIN edits n ON n.kind = e.kind AND n.record_id = e.record_id
+                WHERE n.id = ?1 AND e.id <> n.id";
+    Ok(tx.prepare_cached(text)?.exists([next])?)
 }
 
 /// The create that shows the next task of the task that an edit completes. None also when the server has shown the next task.
 pub(super) fn next_of(tx: &Connection, edit: i64) -> Result<Option<i64>, StoreError> {
-    let text = "SELECT next_edit FROM _outbox WHERE edit_id = ?1";
-    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?.flatten())
+    select::first(tx, "SELECT next_edit FROM _outbox WHERE edit_id = ?1", [edit])
 }

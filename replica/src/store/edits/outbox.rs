@@ -5,21 +5,18 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Transaction};
 
-use crate::store::StoreError;
 use crate::store::edits::acked::id_list;
 use crate::store::edits::parts;
+use crate::store::{StoreError, select};
 
 /// The keys of the edits' frozen requests, which may still take effect.
 pub(super) fn frozen_keys(tx: &Connection, groups: &[Vec<i64>]) -> Result<HashMap<i64, String>, StoreError> {
     let list = id_list(groups.iter().flatten().map(|edit| (*edit, None)));
-    let mut statement = tx.prepare_cached(
-        "SELECT e.id, e.idempotency_key
+    let text = "SELECT e.id, e.idempotency_key
          FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) LEFT JOIN _outbox f ON f.edit_id = e.id
          WHERE NOT coalesce(f.given_up, 0) AND e.state IN ('waiting', 'sending', 'blocked')
-             AND e.idempotency_key IS NOT NULL",
-    )?;
-    let found = statement.query_map([list], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
+             AND e.idempotency_key IS NOT NULL";
+    Ok(select::all(tx, text, [list], |row| Ok(row.try_into()?))?.into_iter().collect())
 }
 
 /// Deletes the bytes of requests whose last edit has left them.
@@ -52,26 +49,18 @@ fn release(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
 /// may have been applied: its edits keep the key, by which the feed confirms them, and are merged again once the feed
 /// is current.
 pub(crate) fn separate(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
-    match was_sent_before(tx, edit)? {
-        true => {
-            tx.prepare_cached("UPDATE _outbox SET given_up = 1, if_match = NULL, if_absent = 0 WHERE edit_id = ?1")?
-                .execute([edit])?;
-            Ok(())
-        }
-        false => release(tx, edit),
+    let was_sent_before = format!("{SENT_BEFORE} AND id = ?1 AND state IN ('waiting', 'sending', 'blocked')");
+    if !tx.prepare_cached(&was_sent_before)?.exists([edit])? {
+        return release(tx, edit);
     }
+    let give_up = "UPDATE _outbox SET given_up = 1, if_match = NULL, if_absent = 0 WHERE edit_id = ?1";
+    tx.prepare_cached(give_up)?.execute([edit])?;
+    Ok(())
 }
 
 /// Edits whose request was sent more than once. The last response says nothing of the earlier attempts.
 pub(super) const SENT_BEFORE: &str =
     "SELECT id FROM edits JOIN _requests USING (idempotency_key) WHERE unacked_attempts > 1";
-
-/// True when the request of an unsettled edit was sent more than once. An attempt before the last response may have
-/// been applied.
-pub(crate) fn was_sent_before(tx: &Connection, edit: i64) -> Result<bool, StoreError> {
-    let text = format!("SELECT EXISTS ({SENT_BEFORE} AND id = ?1 AND state IN ('waiting', 'sending', 'blocked'))");
-    Ok(tx.prepare_cached(&text)?.query_row([edit], |row| row.get(0))?)
-}
 
 /// Takes back the last attempt of requests that the server did not look at. Requests that were certainly not applied
 /// are deleted, and their edits can be changed, discarded or sent in another request.
@@ -84,14 +73,11 @@ pub(crate) fn withdraw_attempt(tx: &Transaction<'_>, edits: &[i64]) -> Result<()
     .execute([&list])?;
     let unsure =
         if hearth_simulated::planted(hearth_simulated::PlantedFault::MaybeAppliedForgotten) { 1_000_000 } else { 0 };
-    let free: Vec<i64> = tx
-        .prepare_cached(&format!(
-            "SELECT id FROM edits JOIN _requests USING (idempotency_key)
-             WHERE unacked_attempts <= {unsure} AND idempotency_key IN ({of_requests})"
-        ))?
-        .query_map([list], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    free.into_iter().try_for_each(|edit| release(tx, edit))
+    let free = format!(
+        "SELECT id FROM edits JOIN _requests USING (idempotency_key)
+         WHERE unacked_attempts <= {unsure} AND idempotency_key IN ({of_requests})"
+    );
+    select::column(tx, &free, [list])?.into_iter().try_for_each(|edit| release(tx, edit))
 }
 
 /// Gives up the request of an edit: the request is not sent again, because the server rejected it. The last attempt had an answer,

@@ -2,10 +2,11 @@
 //! Must not know how requests are sent.
 
 use hearth_contract::check::Fields;
-use rusqlite::Transaction;
+use rusqlite::{Row, Transaction};
 
 use crate::model::Method;
-use crate::store::{StoreError, rows};
+use crate::store::edits::pending::PendingEdit;
+use crate::store::{StoreError, rows, select};
 
 /// Stores an edit as it is now, as a part of the edit `of`, or of itself. An edit that already has parts passes them
 /// on.
@@ -48,27 +49,16 @@ pub(super) fn split(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
 
 /// Updates the parts of an edit whose values a decision has changed. The last part that has a field gets the value, or
 /// the first part when none has the field. Fields that the edit no longer has are removed from all parts.
-pub(super) fn update_parts(
-    tx: &Transaction<'_>,
-    edit: i64,
-    method: Method,
-    patch: &Fields,
-    base: &Fields,
-) -> Result<(), StoreError> {
+pub(super) fn update_parts(tx: &Transaction<'_>, edit: &PendingEdit) -> Result<(), StoreError> {
+    let PendingEdit { id, method, patch, base, .. } = edit;
     // Parts before a delete were never sent and stay as they are.
-    if method == Method::Delete {
+    if *method == Method::Delete {
         return Ok(());
     }
-    let mut parts: Vec<(i64, Fields, Fields)> = Vec::new();
-    let mut statement = tx.prepare_cached(
-        "SELECT edit_id, as_made -> '$.patch', as_made -> '$.base' FROM _outbox WHERE part_of = ?1 ORDER BY edit_id",
-    )?;
-    let mut found = statement.query([edit])?;
-    while let Some(row) = found.next()? {
-        let side =
-            |n: usize| -> Result<Fields, StoreError> { rows::parse_object(row.get_ref(n)?.as_str().unwrap_or("{}")) };
-        parts.push((row.get(0)?, side(1)?, side(2)?));
-    }
+    let text = "SELECT edit_id, coalesce(as_made -> '$.patch', '{}'), coalesce(as_made -> '$.base', '{}') FROM _outbox
+                WHERE part_of = ?1 ORDER BY edit_id";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, rows::object(row, 1)?, rows::object(row, 2)?));
+    let mut parts: Vec<(i64, Fields, Fields)> = select::all(tx, text, [id], read)?;
     for (_, values, before) in &mut parts {
         values.retain(|name, _| patch.contains_key(name));
         before.retain(|name, _| patch.contains_key(name));

@@ -3,12 +3,12 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use crate::model::{EditState, Method, ReasonCode};
 use crate::store::edits::error::EditError;
 use crate::store::edits::names::{quoted, title};
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// The result of a decision about an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,20 +66,17 @@ impl PendingEdit {
 
 /// Loads an unsettled edit; None when it has ended.
 pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<PendingEdit>, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT e.kind, e.record_id, e.method, e.patch, e.base, e.state, e.reason_code, e.attempts > 0,
+    let text = "SELECT e.kind, e.record_id, e.method, e.patch, e.base, e.state, e.reason_code, e.attempts > 0,
              e.problem IS NOT NULL, e.idempotency_key IS NOT NULL AND NOT coalesce(f.given_up, 0),
              coalesce(f.given_up, 0), coalesce(f.given_up AND f.maybe_applied, 0), coalesce(r.unacked_attempts > 1, 0)
          FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
-             LEFT JOIN _requests r ON r.idempotency_key = e.idempotency_key WHERE e.id = ?1",
-    )?;
-    statement.query_row([edit], |row| Ok(read(tx, edit, row))).optional()?.transpose()
+             LEFT JOIN _requests r ON r.idempotency_key = e.idempotency_key WHERE e.id = ?1";
+    Ok(select::all(tx, text, [edit], |row| read(tx, edit, row))?.pop())
 }
 
 fn read(tx: &Connection, id: i64, row: &Row<'_>) -> Result<PendingEdit, StoreError> {
     let (kind, record): (Kind, String) = (rows::kind(row, 0)?, row.get(1)?);
-    let patch = rows::parse_object(row.get_ref(3)?.as_str().unwrap_or_default())?;
-    let base = rows::parse_object(row.get_ref(4)?.as_str().unwrap_or_default())?;
+    let (patch, base) = (rows::object(row, 3)?, rows::object(row, 4)?);
     let (state, has_open_request, was_sent_before) = (row.get(5)?, row.get(9)?, row.get(12)?);
     let may_take_effect = match state {
         EditState::Sent => true,

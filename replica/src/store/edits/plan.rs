@@ -65,6 +65,5 @@ fn write_marks(tx: &Transaction<'_>, marks: Marks) -> Result<(), StoreError> {
 }
 
 fn has_open_edits(connection: &Connection) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE state IN ('waiting', 'sending', 'sent'))";
-    Ok(connection.prepare_cached(text)?.query_row([], |row| row.get(0))?)
+    Ok(connection.prepare_cached("SELECT 1 FROM edits WHERE state IN ('waiting', 'sending', 'sent')")?.exists([])?)
 }

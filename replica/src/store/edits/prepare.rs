@@ -2,7 +2,6 @@
 //! know how edits are sent.
 
 use hearth_contract::formats::Timestamp;
-use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use crate::model::{ConflictPolicy, EditOutcome, LogLevel, Method};
@@ -45,7 +44,7 @@ pub(super) fn prepare(
         NextStep::Send => {}
         NextStep::End(ending) => {
             // A server that is restored to before the record's revision has lost the edit too.
-            end_edit(tx, edit, kind, &found.record, rev, ending, now)?;
+            end_edit(tx, &found, rev, ending, now)?;
             return Ok(None);
         }
         NextStep::Ask(reason) => return wait_for_person(tx, &found, reason),
@@ -61,9 +60,7 @@ pub(super) fn prepare(
 /// Ends an edit of which nothing is left to send. `rev`: the revision of the record on the server, if known.
 pub(super) fn end_edit(
     tx: &Transaction<'_>,
-    edit: i64,
-    kind: Kind,
-    record: &str,
+    PendingEdit { id, kind, record, .. }: &PendingEdit,
     rev: Option<i64>,
     why: Ending,
     now: Timestamp,
@@ -72,9 +69,9 @@ pub(super) fn end_edit(
         Ending::ChangesNothing => ("it changes nothing", "stays as it is, for nothing of it was changed"),
         Ending::AlreadyThere => ("the server has it already", "is already so on the server"),
     };
-    settle::finish(tx, &[(edit, rev)], EditOutcome::Merged, Some(reason), now)?;
-    base::rebase(tx, kind, record)?;
-    log(tx, LogLevel::Info, &format!("Edit {edit}: the {kind} {result}."))
+    settle::finish(tx, &[(*id, rev)], EditOutcome::Merged, Some(reason), now)?;
+    base::rebase(tx, *kind, record)?;
+    log(tx, LogLevel::Info, &format!("Edit {id}: the {kind} {result}."))
 }
 
 fn wait_for_person<T>(tx: &Transaction<'_>, found: &PendingEdit, reason: Reason<'_>) -> Result<Option<T>, StoreError> {
@@ -96,15 +93,11 @@ fn apply_policy(
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     let edit = found.id;
-    let (mine, theirs) = (side(conflicts, |conflict| &conflict.mine), side(conflicts, |conflict| &conflict.theirs));
     let names = conflicts.iter().map(|conflict| conflict.field).collect::<Vec<_>>().join(", ");
     let is_mine = policy == ConflictPolicy::Mine;
     // The number of the history entry with the values that lost.
     let lost = if is_mine {
-        let why = format!("lost to edit {edit}: the profile keeps the value on this device");
-        let lost = settle::keep_loser(tx, edit, &theirs, &mine, &why, now)?;
-        found.base.extend(theirs);
-        lost
+        settle::keep_theirs(tx, found, conflicts, "the profile keeps the value on this device", now)?
     } else {
         adapt::drop_fields(&mut found.patch, &mut found.base, conflicts.iter().map(|conflict| conflict.field));
         if found.patch.is_empty() {
@@ -112,6 +105,8 @@ fn apply_policy(
             settle::finish(tx, &[(edit, None)], EditOutcome::Superseded, Some(why), now)?;
             edit
         } else {
+            let (mine, theirs) =
+                (side(conflicts, |conflict| &conflict.mine), side(conflicts, |conflict| &conflict.theirs));
             let why = format!("of edit {edit}: the profile keeps the value on the server");
             settle::keep_loser(tx, edit, &mine, &theirs, &why, now)?
         }
@@ -122,7 +117,7 @@ fn apply_policy(
     let is_left = !found.patch.is_empty();
     if is_left {
         save(tx, found)?;
-        parts::update_parts(tx, edit, found.method, &found.patch, &found.base)?;
+        parts::update_parts(tx, found)?;
     }
     base::rebase(tx, found.kind, &found.record)?;
     Ok(is_left)

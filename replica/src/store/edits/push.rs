@@ -18,7 +18,7 @@ use crate::store::edits::next_tasks;
 use crate::store::edits::outbox::{forget_request, frozen_keys};
 use crate::store::edits::pending::{PendingEdit, load_to_send};
 use crate::store::edits::prepare::prepare;
-use crate::store::{StoreError, gate, rows};
+use crate::store::{StoreError, gate, rows, select};
 
 /// Operations of one bulk request, at most (contract 7).
 pub(crate) const OPERATIONS_MAX: usize = 50;
@@ -136,14 +136,10 @@ fn resend(tx: &Transaction<'_>, key: &str) -> Result<Option<Request>, StoreError
 
 /// Loads a frozen request. None when no edit of the request can be sent any more.
 fn load_request(connection: &Connection, key: &str) -> Result<Option<Request>, StoreError> {
-    let edits: Vec<(i64, String, Option<i64>)> = connection
-        .prepare_cached(
-            "SELECT e.id, e.record_id, f.if_match FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
-             WHERE e.idempotency_key = ?1 AND NOT coalesce(f.given_up, 0) AND e.state IN ('waiting', 'sending')
-             ORDER BY e.id",
-        )?
-        .query_map([key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_, _>>()?;
+    let text = "SELECT e.id, e.record_id, f.if_match FROM edits e LEFT JOIN _outbox f ON f.edit_id = e.id
+         WHERE e.idempotency_key = ?1 AND NOT coalesce(f.given_up, 0) AND e.state IN ('waiting', 'sending')
+         ORDER BY e.id";
+    let edits: Vec<(i64, String, Option<i64>)> = select::all(connection, text, [key], |row| Ok(row.try_into()?))?;
     let Some(&(_, _, if_match)) = edits.first() else { return Ok(None) };
     let edits = edits.into_iter().map(|(edit, record, _)| (edit, record)).collect();
     let request = connection

@@ -33,8 +33,8 @@ pub(crate) enum Reason<'a> {
     NoLongerThere,
     /// The edit depends on the edit of this number, which needs a person.
     DependsOn(i64),
-    /// A sentence of the server or of the sync. The code is None where nothing delays the next attempt.
-    Told(Option<ReasonCode>, &'a str),
+    /// A sentence of the sync. Nothing is wrong with the edit.
+    Told(&'a str),
 }
 
 impl Reason<'_> {
@@ -48,7 +48,7 @@ impl Reason<'_> {
             Reason::MaybeApplied => Some(ReasonCode::MaybeApplied),
             Reason::LostWithHistory | Reason::RecordLost | Reason::NoLongerThere => Some(ReasonCode::LostByServer),
             Reason::DependsOn(_) => Some(ReasonCode::DependsOnAnother),
-            Reason::Told(code, _) => *code,
+            Reason::Told(_) => None,
         }
     }
 
@@ -81,12 +81,13 @@ impl Reason<'_> {
                     .to_owned()
             }
             Reason::DependsOn(edit) => format!("waits for edit {edit}, which needs you"),
-            Reason::Told(_, sentence) => (*sentence).to_owned(),
+            Reason::Told(sentence) => (*sentence).to_owned(),
         }
     }
 }
 
-/// Writes the state of an edit with its reason. None clears the code and the sentence. No further attempt is scheduled.
+/// Writes the state of an edit with its reason. None clears the code and the sentence. No further attempt is scheduled. The
+/// server's error object stays only with a conflict.
 pub(super) fn set_state(
     tx: &Connection,
     edit: i64,
@@ -94,7 +95,8 @@ pub(super) fn set_state(
     reason: Option<Reason<'_>>,
 ) -> Result<(), StoreError> {
     let (code, sentence) = (reason.as_ref().and_then(Reason::code), reason.as_ref().map(Reason::sentence));
-    let text = "UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4, next_attempt_at = NULL WHERE id = ?1";
+    let text = "UPDATE edits SET state = ?2, reason_code = ?3, reason = ?4, next_attempt_at = NULL,
+                    problem = CASE ?2 WHEN 'conflict' THEN problem END WHERE id = ?1";
     tx.prepare_cached(text)?.execute((edit, state, code, sentence))?;
     Ok(())
 }

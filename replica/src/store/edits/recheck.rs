@@ -10,7 +10,7 @@ use crate::store::edits::next_step::{self, NextStep};
 use crate::store::edits::pending::{self, PendingEdit};
 use crate::store::edits::reason::set_state;
 use crate::store::edits::{already_applied, decide, plan, prepare};
-use crate::store::{StoreError, base, log};
+use crate::store::{StoreError, base, log, rows, select};
 
 /// Merges the conflicting edits of a record again, in their order up to the first one that stays in conflict. Edits
 /// that the server already has end; edits without a conflict are sent, as after a retry. True when an edit can go on.
@@ -24,12 +24,9 @@ pub(crate) fn recheck_record(
     if base::with_acked(tx, kind, record)?.and_then(|known| known.rev).is_none() {
         return Ok(false);
     }
-    let edits: Vec<i64> = tx
-        .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id")?
-        .query_map((kind.as_str(), record), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let text = "SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND state <> 'sent' ORDER BY id";
     let mut goes_on = false;
-    for edit in edits {
+    for edit in select::column(tx, text, (kind.as_str(), record))? {
         let is_in_conflict = |found: &PendingEdit| found.state == EditState::Conflict;
         let Some(found) = pending::load(tx, edit)?.filter(is_in_conflict) else { break };
         let code = found.reason_code;
@@ -46,7 +43,7 @@ pub(crate) fn recheck_record(
                     already_applied::record_fields(tx, edit, kind, &compared)?;
                 }
                 let rev = compared.known.and_then(|known| known.rev);
-                prepare::end_edit(tx, edit, kind, record, rev, ending, now)?;
+                prepare::end_edit(tx, &found, rev, ending, now)?;
                 goes_on = true;
                 continue;
             }
@@ -75,14 +72,7 @@ pub(crate) fn recheck_record(
 
 /// [`recheck_record`] for every record with a conflict, after a reconcile.
 pub(crate) fn recheck_all(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
-    let records: Vec<(String, String)> = tx
-        .prepare_cached("SELECT DISTINCT kind, record_id FROM edits WHERE state = 'conflict'")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    for (word, record) in records {
-        if let Some(kind) = Kind::parse(&word) {
-            recheck_record(tx, kind, &record, now)?;
-        }
-    }
-    Ok(())
+    let text = "SELECT DISTINCT kind, record_id FROM edits WHERE state = 'conflict'";
+    let records = select::all(tx, text, [], |row| Ok((rows::kind(row, 0)?, row.get::<_, String>(1)?)))?;
+    records.into_iter().try_for_each(|(kind, record)| recheck_record(tx, kind, &record, now).map(drop))
 }

@@ -19,6 +19,9 @@ use crate::store::edits::{adapt, revert, settle, undo};
 use crate::store::merge::{FieldConflict, MergeResult, side};
 use crate::store::{base, gate};
 
+/// Why the server's values of a conflict lost.
+const KEPT_MINE: &str = "you kept the value on this device";
+
 /// The value that a field gets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Choice {
@@ -94,56 +97,51 @@ fn resolve_in(
     }
     let judgement = compare(tx, &found)?.merge;
     let whole = resolution.rest.as_ref().filter(|_| resolution.fields.is_empty());
-    let is_gone = matches!(judgement, MergeResult::DeletedThere | MergeResult::IdTaken(_));
-    // Only conflicting fields of an update or a create are settled one by one.
-    if matches!(whole, Some(Choice::Theirs))
-        && (found.method == Method::Delete || !matches!(judgement, MergeResult::Conflict(_)))
-    {
-        return gate::with_guards_off(tx, |tx| take_theirs(tx, &found, is_gone, now));
+    let is_made_anew = match &judgement {
+        MergeResult::DeletedThere => !found.is_lost(),
+        // A record that is not known here has the id.
+        MergeResult::IdTaken(differs) => differs.is_empty(),
+        _ => false,
+    };
+    if is_made_anew && whole == Some(&Choice::Mine) {
+        return undo::make_anew(tx, &found, now).map(DecisionOutcome::Done);
     }
-    match (judgement, whole) {
-        (MergeResult::DeletedThere, Some(Choice::Mine)) if found.is_lost() => {
-            gate::with_guards_off(tx, |tx| make_again(tx, found))
+    gate::with_guards_off(tx, |tx| match (judgement, whole) {
+        (MergeResult::DeletedThere | MergeResult::IdTaken(_), Some(Choice::Theirs)) => {
+            take_theirs(tx, &found, true, now)
         }
-        (MergeResult::DeletedThere, Some(Choice::Mine)) => undo::make_anew(tx, &found, now).map(DecisionOutcome::Done),
+        (MergeResult::DeletedThere, Some(Choice::Mine)) => make_again(tx, found),
         (MergeResult::IdTaken(conflicts), Some(Choice::Mine)) => {
-            if conflicts.is_empty()
-                || base::with_acked(tx, found.kind, &found.record)?.is_none_or(|known| known.deleted)
-            {
-                return undo::make_anew(tx, &found, now).map(DecisionOutcome::Done);
-            }
             // The record exists, so the create becomes an update.
-            gate::with_guards_off(tx, |tx| {
-                found.method = Method::Update;
-                found.patch = side(&conflicts, |conflict| &conflict.mine);
-                found.base = Fields::new();
-                keep_theirs_in_history(tx, &mut found, &conflicts, now)?;
-                let text = format!("the {} on the server gets the values of this device", found.kind);
-                resend(tx, found, text)
-            })
+            found.method = Method::Update;
+            found.patch = side(&conflicts, |conflict| &conflict.mine);
+            found.base = Fields::new();
+            settle::keep_theirs(tx, &mut found, &conflicts, KEPT_MINE, now)?;
+            let text = format!("the {} on the server gets the values of this device", found.kind);
+            resend(tx, found, text)
         }
         (MergeResult::DeletedThere | MergeResult::IdTaken(_), _) => {
             Err(refused(format!("{} can only be resolved as a whole: as mine, or as theirs", found.name)))
         }
-        (MergeResult::Conflict(conflicts), Some(Choice::Mine)) if found.method == Method::Delete => {
-            gate::with_guards_off(tx, |tx| {
-                found.base.extend(side(&conflicts, |conflict| &conflict.theirs));
-                let text = format!("{} is deleted as it is now", found.name);
-                resend(tx, found, text)
-            })
+        // Only conflicting fields of an update or a create are settled one by one.
+        (MergeResult::Conflict(conflicts), _) if found.method != Method::Delete => {
+            resolve_fields(tx, found, &conflicts, resolution, now)
         }
-        (MergeResult::Conflict(_), _) if found.method == Method::Delete => {
+        (_, Some(Choice::Theirs)) => take_theirs(tx, &found, false, now),
+        (MergeResult::Conflict(conflicts), Some(Choice::Mine)) => {
+            found.base.extend(side(&conflicts, |conflict| &conflict.theirs));
+            let text = format!("{} is deleted as it is now", found.name);
+            resend(tx, found, text)
+        }
+        (MergeResult::Conflict(_), _) => {
             Err(refused(format!("{} is to be deleted: resolve it as mine, or as theirs", found.name)))
         }
-        (MergeResult::Conflict(conflicts), _) => {
-            gate::with_guards_off(tx, |tx| resolve_fields(tx, found, &conflicts, resolution, now))
-        }
-        (MergeResult::Send | MergeResult::AlreadyThere, _) => gate::with_guards_off(tx, |tx| {
+        (MergeResult::Send | MergeResult::AlreadyThere, _) => {
             let name = &found.name;
             let text = format!("{name}: nothing stands against the change any more; it goes to the server");
             resend(tx, found, text)
-        }),
-    }
+        }
+    })
 }
 
 fn resolve_fields(
@@ -176,7 +174,9 @@ fn resolve_fields(
             }
         }
     }
-    keep_theirs_in_history(tx, &mut found, &won, now)?;
+    if !won.is_empty() {
+        settle::keep_theirs(tx, &mut found, &won, KEPT_MINE, now)?;
+    }
     adapt::drop_fields(&mut found.patch, &mut found.base, lost.iter().map(|conflict| conflict.field));
     if found.patch.is_empty() {
         return take_theirs(tx, &found, false, now);
@@ -184,8 +184,7 @@ fn resolve_fields(
     if !lost.is_empty() {
         let (mine, theirs) = (side(&lost, |conflict| &conflict.mine), side(&lost, |conflict| &conflict.theirs));
         // The local value never stood there, so a later edit of the field does not begin with that value.
-        let later = revert::later_edits(tx, found.kind, &found.record, edit)?;
-        revert::update_later_bases(tx, edit, &later, &mine, &side(&lost, |conflict| &conflict.base))?;
+        revert::update_later_bases(tx, &found, &mine, &side(&lost, |conflict| &conflict.base))?;
         settle::keep_loser(
             tx,
             edit,
@@ -205,23 +204,6 @@ fn resolve_fields(
     resend(tx, found, text)
 }
 
-/// Takes the server's values of these fields as seen, and keeps them in the history.
-fn keep_theirs_in_history(
-    tx: &Transaction<'_>,
-    found: &mut PendingEdit,
-    conflicts: &[FieldConflict],
-    now: Timestamp,
-) -> Result<(), EditError> {
-    if conflicts.is_empty() {
-        return Ok(());
-    }
-    let (mine, theirs) = (side(conflicts, |conflict| &conflict.mine), side(conflicts, |conflict| &conflict.theirs));
-    let why = format!("lost to edit {}: you kept the value on this device", found.id);
-    settle::keep_loser(tx, found.id, &theirs, &mine, &why, now)?;
-    found.base.extend(theirs);
-    Ok(())
-}
-
 /// `is_gone`: true when the record is deleted or belongs to somebody else, and the local values cannot be written to it
 /// any more.
 fn take_theirs(
@@ -233,14 +215,12 @@ fn take_theirs(
     revert::revert(tx, found.id, EditOutcome::Superseded, Some("you took the value on the server"), now)?;
     let PendingEdit { id, name, .. } = found;
     let sentence = format!("{name} is as the server has it");
-    Ok(match (is_gone, found.method) {
-        (true, _) => decided(format!("{sentence}; the history of edits keeps the value on this device")),
-        (false, Method::Delete) => Decided { otherwise: Some(format!("undo {id} deletes it")), ..decided(sentence) },
-        (false, _) => {
-            Decided { otherwise: Some(format!("undo {id} brings back the value on this device")), ..decided(sentence) }
-        }
+    if is_gone {
+        let sentence = format!("{sentence}; the history of edits keeps the value on this device");
+        return Ok(DecisionOutcome::Done(decided(sentence)));
     }
-    .into())
+    let brings = if found.method == Method::Delete { "deletes it" } else { "brings back the value on this device" };
+    Ok(DecisionOutcome::Done(Decided { otherwise: Some(format!("undo {id} {brings}")), ..decided(sentence) }))
 }
 
 fn resend(tx: &Transaction<'_>, found: PendingEdit, sentence: String) -> Result<DecisionOutcome, EditError> {

@@ -3,14 +3,14 @@
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, Method};
 use crate::store::edits::pending::{self, PendingEdit};
 use crate::store::edits::settle::finish;
 use crate::store::edits::{next_tasks, parts};
-use crate::store::{StoreError, base};
+use crate::store::{StoreError, base, select};
 
 /// Reverts an edit that was never applied and cannot be applied any more. Later edits of the record stay in their
 /// order; with a create, they end as well.
@@ -35,14 +35,13 @@ pub(crate) fn revert(
             now,
         )?;
     }
-    let later = later_edits(tx, kind, record, edit)?;
     finish(tx, &[(edit, None)], outcome, reason, now)?;
     if method == Method::Create {
-        for edit in later {
+        for edit in later_edits(tx, kind, record, edit)? {
             finish(tx, &[(edit, None)], outcome, reason, now)?;
         }
     } else {
-        update_later_bases(tx, edit, &later, &found.patch, &found.base)?;
+        update_later_bases(tx, &found, &found.patch, &found.base)?;
     }
     base::rebase(tx, kind, record)?;
     next_tasks::end::settle_shown(tx, false, now)
@@ -50,35 +49,30 @@ pub(crate) fn revert(
 
 /// The unsent create that makes a deleted record anew; None once the new record has later edits.
 fn unsent_copy(tx: &Connection, delete: i64) -> Result<Option<i64>, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT e.id FROM _outbox u JOIN edits e ON e.id = u.undone_by
+    let text = "SELECT e.id FROM _outbox u JOIN edits e ON e.id = u.undone_by
          WHERE (u.edit_id = ?1 OR u.part_of = ?1)
              AND e.method = 'create' AND e.idempotency_key IS NULL
-             AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = e.kind AND l.record_id = e.record_id AND l.id > e.id)",
-    )?;
-    Ok(statement.query_row([delete], |row| row.get(0)).optional()?)
+             AND NOT EXISTS (SELECT 1 FROM edits l WHERE l.kind = e.kind AND l.record_id = e.record_id AND l.id > e.id)";
+    select::first(tx, text, [delete])
 }
 
 /// The edits of a record after one of them, in their order.
-pub(crate) fn later_edits(tx: &Connection, kind: Kind, record: &str, edit: i64) -> Result<Vec<i64>, StoreError> {
-    let mut statement =
-        tx.prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 ORDER BY id")?;
-    let found = statement.query_map((kind.as_str(), record, edit), |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+fn later_edits(tx: &Connection, kind: Kind, record: &str, edit: i64) -> Result<Vec<i64>, StoreError> {
+    let text = "SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND id > ?3 ORDER BY id";
+    select::column(tx, text, (kind.as_str(), record, edit))
 }
 
 /// Updates the base of later edits after the values of an earlier edit have changed: for each field, of the first edit
 /// that changes the field.
-pub(crate) fn update_later_bases(
+pub(super) fn update_later_bases(
     tx: &Transaction<'_>,
-    edit: i64,
-    later: &[i64],
+    changed: &PendingEdit,
     fields: &Fields,
     values: &Fields,
 ) -> Result<(), StoreError> {
     let mut open: Vec<&String> = fields.keys().collect();
-    for later in later.iter().filter(|later| **later != edit) {
-        let Some(mut later) = pending::load(tx, *later)? else { continue };
+    for later in later_edits(tx, changed.kind, &changed.record, changed.id)? {
+        let Some(mut later) = pending::load(tx, later)? else { continue };
         let touched: Vec<&String> = open.iter().copied().filter(|name| later.base.contains_key(*name)).collect();
         if touched.is_empty() {
             continue;
@@ -87,7 +81,7 @@ pub(crate) fn update_later_bases(
         for name in touched {
             later.base.insert(name.clone(), values.get(name).cloned().unwrap_or(Value::Null));
         }
-        parts::update_parts(tx, later.id, later.method, &later.patch, &later.base)?;
+        parts::update_parts(tx, &later)?;
         pending::save(tx, &later)?;
     }
     Ok(())

@@ -6,14 +6,16 @@ use std::collections::BTreeSet;
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
-use rusqlite::Transaction;
+use rusqlite::{Row, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, LogLevel, Method};
 use crate::store::edits::acked::{Acked, edits_of_record, id_list};
+use crate::store::edits::pending::{self, PendingEdit};
 use crate::store::edits::reason::{Reason, need_person};
-use crate::store::edits::{outbox, pending};
-use crate::store::{StoreError, base, log};
+use crate::store::edits::{edit_ids, outbox};
+use crate::store::merge::{FieldConflict, side};
+use crate::store::{StoreError, base, log, rows, select};
 
 /// Ended edits stay in the history for 30 days.
 const HISTORY_MILLIS: i64 = 30 * 24 * 3600 * 1000;
@@ -34,25 +36,23 @@ pub(crate) fn settle(
     if hearth_simulated::planted(hearth_simulated::PlantedFault::OverlayDroppedAtAck) {
         passed = "?1 >= 0";
     }
-    let done: Vec<(i64, String, String, Option<i64>)> = tx
-        .prepare_cached(&format!(
-            "SELECT e.id, e.kind, e.record_id, CASE WHEN e.method = 'create' AND i.deleted AND i.fields = '{{}}' THEN i.rev END
-             FROM edits e JOIN _outbox s ON s.edit_id = e.id
-             LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id WHERE e.state = 'sent' AND {passed}"
-        ))?
-        .query_map([position], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
-        .collect::<Result<_, _>>()?;
-    for (_, word, record, ended) in &done {
+    let text = format!(
+        "SELECT e.id, e.kind, e.record_id, CASE WHEN e.method = 'create' AND i.deleted AND i.fields = '{{}}' THEN i.rev END
+         FROM edits e JOIN _outbox s ON s.edit_id = e.id
+         LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id WHERE e.state = 'sent' AND {passed}"
+    );
+    let (mut edits, mut records) = (Vec::new(), BTreeSet::new());
+    let read = |row: &Row<'_>| Ok((row.get(0)?, rows::kind(row, 1)?, row.get::<_, String>(2)?, row.get(3)?));
+    for (edit, kind, record, ended) in select::all(tx, &text, [position], read)? {
         // The record was deleted before the feed showed its create. The accepted values become the last version of the
         // record, below the record's later edits.
-        if let (Some(kind), Some(ended)) = (Kind::parse(word), ended) {
-            base::mark_deleted(tx, kind, record, *ended)?;
+        if let Some(ended) = ended {
+            base::mark_deleted(tx, kind, &record, ended)?;
         }
+        edits.push((edit, None));
+        records.insert((kind, record));
     }
-    let edits: Vec<Acked> = done.iter().map(|(edit, ..)| (*edit, None)).collect();
     finish(tx, &edits, EditOutcome::Confirmed, None, now)?;
-    let records = done.into_iter().filter_map(|(_, word, record, _)| Some((Kind::parse(&word)?, record)));
-    let records: BTreeSet<(Kind, String)> = records.collect();
     for (kind, record) in &records {
         base::rebase(tx, *kind, record)?;
     }
@@ -133,8 +133,7 @@ pub(crate) fn finish(
 
 /// Updates which edits are undone, after edits have ended.
 fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Result<(), StoreError> {
-    let any = "SELECT EXISTS (SELECT 1 FROM _outbox WHERE undone_by IS NOT NULL)";
-    if !tx.prepare_cached(any)?.query_row([], |row| row.get(0))? {
+    if !tx.prepare_cached("SELECT 1 FROM _outbox WHERE undone_by IS NOT NULL")?.exists([])? {
         return Ok(());
     }
     const ENDED: &str = "(SELECT CAST(key AS INTEGER) FROM json_each(?1)
@@ -159,17 +158,13 @@ fn update_undone(tx: &Transaction<'_>, list: &str, outcome: EditOutcome) -> Resu
 /// Writes into the reasons of ended edits which edits they undo or repeat, and which edits undid or repeated them.
 /// Both edits must have ended.
 fn explain_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
-    let pairs: Vec<(i64, i64, bool)> = tx
-        .prepare_cached(
-            "WITH ended AS (SELECT CAST(key AS INTEGER) AS id FROM json_each(?1)
-                 UNION SELECT edit_id FROM json_each(?1) JOIN _outbox ON part_of = CAST(key AS INTEGER))
-             SELECT u.edit_id, u.undone_by, coalesce(h.outcome IN ('confirmed', 'merged'), 1)
-             FROM _outbox u JOIN edit_history b ON b.id = u.undone_by LEFT JOIN edit_history h ON h.id = u.edit_id
-             WHERE b.outcome IN ('confirmed', 'merged') AND (u.undone_by IN ended OR u.edit_id IN ended)
-             ORDER BY u.undone_by",
-        )?
-        .query_map([list], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_, _>>()?;
+    let text = "WITH ended AS (SELECT CAST(key AS INTEGER) AS id FROM json_each(?1)
+             UNION SELECT edit_id FROM json_each(?1) JOIN _outbox ON part_of = CAST(key AS INTEGER))
+         SELECT u.edit_id, u.undone_by, coalesce(h.outcome IN ('confirmed', 'merged'), 1)
+         FROM _outbox u JOIN edit_history b ON b.id = u.undone_by LEFT JOIN edit_history h ON h.id = u.edit_id
+         WHERE b.outcome IN ('confirmed', 'merged') AND (u.undone_by IN ended OR u.edit_id IN ended)
+         ORDER BY u.undone_by";
+    let pairs: Vec<(i64, i64, bool)> = select::all(tx, text, [list], |row| Ok(row.try_into()?))?;
     let mut add_reason = tx.prepare_cached(
         "UPDATE edit_history SET reason = coalesce(reason || '; ', '') || ?2
          WHERE id = ?1 AND coalesce(reason, '') NOT LIKE '%' || ?2",
@@ -187,7 +182,7 @@ fn explain_undone(tx: &Transaction<'_>, list: &str) -> Result<(), StoreError> {
 
 /// Keeps the losing values of a conflict in the history, as an entry with a new number, because the edit may continue
 /// with other fields. Returns the number: undo of this number brings the values back.
-pub(crate) fn keep_loser(
+pub(super) fn keep_loser(
     tx: &Transaction<'_>,
     edit: i64,
     values: &Fields,
@@ -195,9 +190,7 @@ pub(crate) fn keep_loser(
     reason: &str,
     now: Timestamp,
 ) -> Result<i64, StoreError> {
-    tx.prepare_cached("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'edits'")?.execute([])?;
-    let number: i64 =
-        tx.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'edits'")?.query_row([], |row| row.get(0))?;
+    let number = edit_ids::next(tx)?;
     tx.prepare_cached(
         "INSERT INTO edit_history (id, kind, record_id, method, patch, base, outcome, reason, attempts, origin, created_at,
              settled_at)
@@ -211,6 +204,21 @@ pub(crate) fn keep_loser(
         reason,
         now.to_string(),
     ))?;
+    Ok(number)
+}
+
+/// Keeps the server's values of a conflict in the history, and takes them as seen: the edit goes on with the local values. Returns
+/// the number of the entry.
+pub(super) fn keep_theirs(
+    tx: &Transaction<'_>,
+    found: &mut PendingEdit,
+    conflicts: &[FieldConflict],
+    why: &str,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
+    let (mine, theirs) = (side(conflicts, |conflict| &conflict.mine), side(conflicts, |conflict| &conflict.theirs));
+    let number = keep_loser(tx, found.id, &theirs, &mine, &format!("lost to edit {}: {why}", found.id), now)?;
+    found.base.extend(theirs);
     Ok(number)
 }
 

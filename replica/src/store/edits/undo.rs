@@ -8,7 +8,7 @@ mod restorable;
 use std::collections::BTreeSet;
 
 use hearth_contract::formats::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Row, Transaction};
 
 pub(super) use self::inverse::inverse;
 pub(crate) use self::inverse::make_anew;
@@ -20,7 +20,7 @@ use crate::store::edits::error::EditError;
 use crate::store::edits::history;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, load, refused};
 use crate::store::edits::revert::{consequences, revert};
-use crate::store::{gate, rows};
+use crate::store::{gate, rows, select};
 
 /// Changes that [`undo_newest`] tries at most. A change that cannot be undone is skipped.
 const PASSED_OVER_MAX: usize = 20;
@@ -103,8 +103,7 @@ fn references_cleared_by(tx: &Connection, edit: i64) -> Result<Vec<i64>, EditErr
                     AND EXISTS (SELECT 1 FROM json_each(u.patch) p
                                 WHERE p.type = 'null' AND u.base ->> ('$.' || p.key) = d.record_id)
                 ORDER BY u.id DESC";
-    let edits = tx.prepare_cached(text)?.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(edits)
+    Ok(select::column(tx, text, [edit])?)
 }
 
 /// Undoes an edit. Err(Refused) comes before any write.
@@ -150,18 +149,13 @@ fn undo_one(tx: &Transaction<'_>, edit: i64, now: Timestamp) -> Result<Decided, 
 /// The part with the number `edit`, when the coalesced edit is being sent or waits to be sent again. None for a
 /// rejected coalesced edit, which can only be undone as a whole.
 fn sent_part(tx: &Connection, edit: i64) -> Result<Option<PastEdit>, EditError> {
-    let found = tx
-        .prepare_cached(
-            "SELECT part_of, as_made ->> '$.method', as_made -> '$.patch', as_made -> '$.base' FROM _outbox
-             WHERE edit_id = ?1 AND part_of IS NOT NULL",
-        )?
-        .query_row([edit], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?)))
-        .optional()?;
-    let Some((with, method, patch, base)) = found else { return Ok(None) };
+    let text = "SELECT part_of, as_made ->> '$.method', as_made -> '$.patch', as_made -> '$.base' FROM _outbox
+                WHERE edit_id = ?1 AND part_of IS NOT NULL";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, rows::object(row, 2)?, rows::object(row, 3)?));
+    let Some((with, method, patch, base)) = select::all(tx, text, [edit], read)?.pop() else { return Ok(None) };
     let is_undone_whole =
         |sum: &PendingEdit| !sum.may_take_effect && matches!(sum.state, EditState::Rejected | EditState::Conflict);
     let Some(sum) = load(tx, with)?.filter(|sum| !is_undone_whole(sum)) else { return Ok(None) };
-    let (patch, base) = (rows::parse_object(&patch)?, rows::parse_object(&base)?);
     Ok(Some(PastEdit { id: edit, name: sum.name, kind: sum.kind, record: sum.record, method, patch, base }))
 }
 
@@ -195,14 +189,13 @@ fn newest_changes(tx: &Connection, but: &BTreeSet<i64>) -> Result<Vec<i64>, Edit
 
 /// The coalesced edit that contains a change. None when the change was not coalesced.
 fn sum_of(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
-    let text = "SELECT part_of FROM _outbox WHERE edit_id = ?1";
-    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?.flatten())
+    Ok(select::first(tx, "SELECT part_of FROM _outbox WHERE edit_id = ?1", [edit])?)
 }
 
 /// The edit that undoes an edit or a part of the edit.
 pub(crate) fn undone_by_any(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
-    let mut statement = tx.prepare_cached("SELECT ?1 UNION SELECT edit_id FROM _outbox WHERE part_of = ?1")?;
-    let parts: Vec<i64> = statement.query_map([edit], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let parts = "SELECT ?1 UNION SELECT edit_id FROM _outbox WHERE part_of = ?1";
+    let parts = select::column(tx, parts, [edit])?;
     parts.into_iter().find_map(|part| undone_by(tx, part).transpose()).transpose()
 }
 
@@ -213,12 +206,7 @@ pub(crate) fn undone_already_sentence(by: i64) -> String {
 
 /// The edit that undoes or repeats an edit, unless the undo or repetition is undone too.
 fn undone_by(tx: &Connection, edit: i64) -> Result<Option<i64>, EditError> {
-    let by: Option<i64> = tx
-        .prepare_cached("SELECT undone_by FROM _outbox WHERE edit_id = ?1")?
-        .query_row([edit], |row| row.get(0))
-        .optional()?
-        .flatten();
-    Ok(match by {
+    Ok(match select::first(tx, "SELECT undone_by FROM _outbox WHERE edit_id = ?1", [edit])? {
         Some(by) if undone_by(tx, by)?.is_none() => Some(by),
         _ => None,
     })

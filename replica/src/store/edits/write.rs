@@ -2,17 +2,17 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::resources::resource;
-use hearth_contract::schema::Kind;
+use hearth_contract::schema::{IMPORT_REF, Kind};
 use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 use uuid::{Builder, Uuid};
 
 use crate::model::Origin;
 use crate::store::edits::error::EditError;
-use crate::store::edits::{import_ref, next_tasks};
+use crate::store::edits::next_tasks;
 use crate::store::merge::normalized;
-use crate::store::{gate, rows};
+use crate::store::{StoreError, gate, rows, select};
 
 /// Runs `work` in an edit transaction, and makes the next tasks of the tasks that it completes.
 fn edit<T>(
@@ -98,7 +98,7 @@ pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fie
     if changed.is_empty() {
         return Ok(());
     }
-    import_ref::refuse_taken(tx, kind, &id, fields)?;
+    refuse_taken_import_ref(tx, kind, &id, fields)?;
     let set: Vec<String> = changed.iter().enumerate().map(|(n, (name, _))| format!("{name} = ?{}", n + 2)).collect();
     let mut values = vec![Sql::from(id)];
     values.extend(changed.into_iter().map(|(_, value)| value));
@@ -134,7 +134,7 @@ pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Re
     if !kind.is_singleton() && rows::load_row(tx, kind, &id)?.is_some() {
         return Err(EditError::Refused(format!("a {kind} with the id {id} exists already; change that record")));
     }
-    import_ref::refuse_taken(tx, kind, &id, fields)?;
+    refuse_taken_import_ref(tx, kind, &id, fields)?;
     let mut names = vec!["id"];
     let mut values = vec![Sql::from(id.clone())];
     for (name, value) in known(kind, fields)? {
@@ -166,6 +166,23 @@ fn known(kind: Kind, fields: &Fields) -> Result<Vec<(&'static str, Sql)>, EditEr
         .collect()
 }
 
-fn profile_id(connection: &Connection) -> Result<Option<String>, rusqlite::Error> {
-    connection.query_row("SELECT id FROM property", [], |row| row.get(0)).optional()
+fn profile_id(connection: &Connection) -> Result<Option<String>, StoreError> {
+    select::first(connection, "SELECT id FROM property", [])
+}
+
+/// Refuses fields whose `import_ref` another record of the kind has than the one with this id. The triggers refuse it too, but
+/// cannot name a record.
+fn refuse_taken_import_ref(connection: &Connection, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
+    let Some(import_ref) = fields.get(IMPORT_REF).and_then(Value::as_str) else { return Ok(()) };
+    if resource(kind).field(IMPORT_REF).is_none() {
+        return Ok(());
+    }
+    let (table, title) = (kind.collection(), resource(kind).title);
+    let text = format!("SELECT {title} FROM {table} WHERE {IMPORT_REF} = ?1 AND id <> ?2 LIMIT 1");
+    match select::first::<String>(connection, &text, (import_ref, id))? {
+        None => Ok(()),
+        Some(title) => Err(EditError::Refused(format!(
+            "the {kind} “{title}” has the {IMPORT_REF} {import_ref} already; change that {kind}, or use another {IMPORT_REF}"
+        ))),
+    }
 }

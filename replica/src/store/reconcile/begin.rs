@@ -1,14 +1,14 @@
 //! Begins a reconcile, or restarts a running reconcile. Knows whether a backfill needs one at its end. Must not send requests.
 
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 
 use crate::model::{BlockCause, LogLevel, PAGE_RECORDS, Reconcile, ReconcileCause, ReconcileScope};
 use crate::store::edits::missed_events;
 use crate::store::reconcile::progress::load;
 use crate::store::reconcile::{listing, lost};
 use crate::store::schema::order;
-use crate::store::{StoreError, base, gate, log};
+use crate::store::{StoreError, base, gate, log, select};
 
 /// Records of unknown revision that are fetched one by one in any case.
 const UNKNOWN_REVS_MAX: i64 = 100;
@@ -63,9 +63,7 @@ fn begin_in(
 ) -> Result<Option<Reconcile>, StoreError> {
     tx.execute("UPDATE _sync SET reconcile_requested = 0, deletions_accepted = 0", [])?;
     let (position, backfilled, begun): (i64, bool, bool) =
-        tx.query_row("SELECT position, backfilled, cursor IS NOT NULL FROM _sync", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })?;
+        tx.query_row("SELECT position, backfilled, cursor IS NOT NULL FROM _sync", [], |row| row.try_into())?;
     let before = load(tx)?;
     if before.is_none() && !has_rows(cause, begun, backfilled || ends_backfill) {
         return Ok(None);
@@ -146,8 +144,7 @@ fn counts_at_start(tx: &Transaction<'_>, only_changes: bool) -> Result<Option<St
     if only_changes {
         return Ok(None);
     }
-    let kept: Option<String> =
-        tx.query_row("SELECT counts_at_start FROM _reconcile", [], |row| row.get(0)).optional()?.flatten();
+    let kept: Option<String> = select::first(tx, "SELECT counts_at_start FROM _reconcile", [])?;
     kept.map_or_else(|| listing::count_known_by_kind(tx), Ok).map(Some)
 }
 
@@ -155,19 +152,15 @@ fn counts_at_start(tx: &Transaction<'_>, only_changes: bool) -> Result<Option<St
 /// history. `is_whole`: a backfill has reached the head. A running reconcile that compares everything
 /// goes on to do so.
 fn only_changes_differ(cause: &ReconcileCause, before: Option<&Reconcile>, is_whole: bool) -> bool {
-    let was_whole = match before {
-        Some(Reconcile { scope: ReconcileScope::Changed { .. }, .. }) => true,
-        Some(Reconcile { scope: ReconcileScope::Everything { .. }, .. }) => false,
-        None => is_whole,
-    };
+    let was_whole = before.map_or(is_whole, |before| matches!(before.scope, ReconcileScope::Changed { .. }));
     was_whole && matches!(cause, ReconcileCause::Gap { .. })
 }
 
 /// The fork of a restore. None when the cause names no fork, or when the running reconcile has an unknown fork:
 /// records of both histories are then still mixed.
 fn known_fork(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<i64>, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM _reconcile WHERE cause = 'restored' AND fork IS NULL)";
-    let unknown: bool = tx.query_row(text, [], |row| row.get(0))?;
+    let text = "SELECT 1 FROM _reconcile WHERE cause = 'restored' AND fork IS NULL";
+    let unknown = tx.prepare_cached(text)?.exists([])?;
     match cause {
         ReconcileCause::Restored { fork, .. } if !unknown => Ok(*fork),
         _ => Ok(None),
@@ -202,7 +195,7 @@ pub(crate) fn cause_to_reconcile(
 ) -> Result<Option<ReconcileCause>, StoreError> {
     let (is_done, stored_cursor): (bool, Option<String>) =
         tx.query_row("SELECT backfilled OR EXISTS (SELECT 1 FROM _reconcile), cursor FROM _sync", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            row.try_into()
         })?;
     if is_done {
         return Ok(None);
@@ -212,8 +205,7 @@ pub(crate) fn cause_to_reconcile(
     }
     // Known records that the feed did not show: the server lacks them, or a rebuild forgot the revision after the feed had shown
     // them.
-    let has_unknown_revs = "SELECT EXISTS (SELECT 1 FROM _base WHERE rev IS NULL AND NOT deleted)";
-    let is_any_unknown: bool = tx.query_row(has_unknown_revs, [], |row| row.get(0))?;
+    let is_any_unknown = tx.prepare_cached("SELECT 1 FROM _base WHERE rev IS NULL AND NOT deleted")?.exists([])?;
     Ok(is_any_unknown.then_some(ReconcileCause::Asked { accepted: false }))
 }
 
@@ -221,9 +213,9 @@ pub(crate) fn cause_to_reconcile(
 /// the record's revision is lower than the edit's position. Only a restored server shows such an edit. The server
 /// cannot report the restore, because the backfill began without a cursor.
 fn is_another_history(tx: &Transaction<'_>, head: i64) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edit_history h WHERE h.outcome IN ('confirmed', 'merged') AND (h.rev > ?1 OR h.rev > (
-        SELECT i.rev FROM _base i WHERE i.kind = h.kind AND i.record_id = h.record_id AND NOT i.deleted)))";
-    Ok(tx.query_row(text, [head], |row| row.get(0))?)
+    let text = "SELECT 1 FROM edit_history h WHERE h.outcome IN ('confirmed', 'merged') AND (h.rev > ?1 OR h.rev > (
+        SELECT i.rev FROM _base i WHERE i.kind = h.kind AND i.record_id = h.record_id AND NOT i.deleted))";
+    Ok(tx.prepare_cached(text)?.exists([head])?)
 }
 
 /// [`begin`] at the end of a backfill. The feed continues from `position`, so the tail has this position from the start.
@@ -241,7 +233,7 @@ pub(in crate::store) fn begin_at_the_present(
 /// True when the records at an unknown revision are few: fetching them one by one takes fewer requests than a list of all records.
 fn is_few_unknown(tx: &Transaction<'_>) -> Result<bool, StoreError> {
     let text = "SELECT count(*) FILTER (WHERE rev IS NULL), count(*) FROM _base WHERE NOT deleted";
-    let (unknown, all): (i64, i64) = tx.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (unknown, all): (i64, i64) = tx.query_row(text, [], |row| row.try_into())?;
     Ok(unknown <= UNKNOWN_REVS_MAX || unknown * i64::from(PAGE_RECORDS) <= all)
 }
 
@@ -255,7 +247,7 @@ fn last_change(tx: &Transaction<'_>, position: i64) -> Result<Option<String>, St
             kind.collection(),
             order::sort_key(kind, "updated_at")
         );
-        newest = newest.max(tx.query_row(&text, [position], |row| row.get(0)).optional()?);
+        newest = newest.max(select::first(tx, &text, [position])?);
     }
     Ok(newest)
 }

@@ -14,7 +14,7 @@ pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), 
         let (cause, gone, only_changes): (String, i64, bool) = tx.query_row(
             "SELECT cause, deleted_count, only_changes AND since IS NOT NULL FROM _reconcile",
             [],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| row.try_into(),
         )?;
         let restored = cause == "restored";
         lost::offer_accepted(tx, restored, now)?;

@@ -126,7 +126,7 @@ pub(super) fn gone(tx: &Transaction<'_>, kind: Kind, ids: &[(String, i64)]) -> R
     let mut gone = Vec::new();
     for (id, rev) in ids {
         let (is_gone, last): (bool, Option<Method>) =
-            statement.query_row((kind.as_str(), id, rev), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            statement.query_row((kind.as_str(), id, rev), |row| row.try_into())?;
         if is_gone {
             let has_last_edit_delete = last == Some(Method::Delete);
             gone.push(Vanished { id: id.clone(), rev: *rev, has_edits: last.is_some(), has_last_edit_delete });

@@ -2,14 +2,14 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::model::{ListedId, ReconcileQuery, ReconcileResponse, ReconcileStep};
 use crate::store::reconcile::listing;
 use crate::store::reconcile::progress::advance;
-use crate::store::{StoreError, base, gate, mirror};
+use crate::store::{StoreError, base, gate, mirror, select};
 
 /// Applies responses in their order and writes the next step. The commit does not wait for the disk: a request that a power
 /// cut loses is made again.
@@ -57,8 +57,7 @@ fn save_response(tx: &Transaction<'_>, query: &ReconcileQuery, found: &Reconcile
 /// before its creation.
 fn unset_profile(tx: &Transaction<'_>, as_of: i64) -> Result<(), StoreError> {
     let known = "SELECT record_id FROM _base WHERE kind = 'property' AND coalesce(rev <= ?1, 1)";
-    let known: Option<String> = tx.query_row(known, [as_of], |row| row.get(0)).optional()?;
-    let Some(id) = known else { return Ok(()) };
+    let Some(id) = select::first::<String>(tx, known, [as_of])? else { return Ok(()) };
     base::forget_record(tx, Kind::Property, &id)?;
     base::rebase(tx, Kind::Property, &id)
 }

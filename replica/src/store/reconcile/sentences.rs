@@ -3,9 +3,9 @@
 
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::Transaction;
 
-use crate::store::{StoreError, rows};
+use crate::store::{StoreError, rows, select};
 
 /// Titles in a line at most.
 const NAMED_MAX: usize = 20;
@@ -61,5 +61,5 @@ fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<String>, S
         return Ok(stored.fields.get(name).and_then(|title| title.as_str()).map(str::to_owned));
     }
     let text = "SELECT json_extract(fields, '$.' || ?3) FROM _base WHERE kind = ?1 AND record_id = ?2";
-    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), id, name), |row| row.get(0)).optional()?.flatten())
+    select::first(tx, text, (kind.as_str(), id, name))
 }

@@ -39,7 +39,7 @@ pub(crate) fn sweep(
             "SELECT only_changes AND since IS NOT NULL, accepted, cause = 'restored',
                  CASE WHEN counts_at_start IS NOT NULL THEN coalesce(counts_at_start ->> ?1, 0) END FROM _reconcile",
             [kind.as_str()],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+            |row| row.try_into(),
         )?;
         let Some(listed) = listing::load(tx, kind)? else {
             let list = match only_changes {

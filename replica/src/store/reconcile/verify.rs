@@ -9,14 +9,14 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, Row, Transaction};
 use serde_json::Value;
 
 use crate::model::LogLevel;
 use crate::store::edits::reason::Reason;
 use crate::store::edits::settle;
 use crate::store::schema::search;
-use crate::store::{StoreError, base, gate, log, rows};
+use crate::store::{StoreError, base, gate, log, rows, select};
 
 /// All records of a kind that the server lists.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -99,9 +99,7 @@ fn compare_all(
 ) -> Result<Option<Verification>, StoreError> {
     gate::sync_tx(connection, |tx| {
         let (position, is_reconciling): (i64, bool) =
-            tx.query_row("SELECT position, EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
+            tx.query_row("SELECT position, EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| row.try_into())?;
         if is_reconciling || listings.iter().any(|(_, listing)| listing.as_of > position) {
             return Ok(None);
         }
@@ -162,19 +160,17 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         found.differences.push(Difference { kind, id: id.to_owned(), title, how });
     }
     // Rows that neither the server nor an edit made are as wrong as unlisted ones.
-    let known: Vec<(String, Option<i64>, String)> = tx
-        .prepare(&format!(
-            "SELECT record_id, i.rev, coalesce(t.{1}, fields ->> '$.{1}', record_id)
-             FROM _base i LEFT JOIN {0} t ON t.id = i.record_id WHERE kind = ?1 AND NOT deleted
-             UNION ALL SELECT id, NULL, coalesce({1}, id) FROM {0} t
-             WHERE NOT EXISTS (SELECT 1 FROM _base i WHERE i.kind = ?1 AND i.record_id = t.id)
-                 AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id)",
-            kind.collection(),
-            resource(kind).title
-        ))?
-        .query_map([kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_, _>>()?;
-    for (id, rev, title) in known {
+    let known = format!(
+        "SELECT record_id, i.rev, coalesce(t.{1}, fields ->> '$.{1}', record_id)
+         FROM _base i LEFT JOIN {0} t ON t.id = i.record_id WHERE kind = ?1 AND NOT deleted
+         UNION ALL SELECT id, NULL, coalesce({1}, id) FROM {0} t
+         WHERE NOT EXISTS (SELECT 1 FROM _base i WHERE i.kind = ?1 AND i.record_id = t.id)
+             AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.kind = ?1 AND e.record_id = t.id)",
+        kind.collection(),
+        resource(kind).title
+    );
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?, row.get(2)?));
+    for (id, rev, title) in select::all(tx, &known, [kind.as_str()], read)? {
         if listed.contains(id.as_str()) {
             continue;
         }

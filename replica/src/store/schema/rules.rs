@@ -174,7 +174,7 @@ pub(crate) fn subject_rules(resource: &Resource) -> Vec<Rule> {
 /// The rule that no other row of the table has the same `import_ref`. None for a kind without the field.
 ///
 /// The sentence has the query that finds the other row, and not its title: RAISE takes a computed text only since SQLite
-/// 3.47. The replica's own programs name the title (`edits::import_ref`).
+/// 3.47. The replica's own programs name the title (`edits::write`).
 pub(crate) fn import_ref_rule(resource: &Resource) -> Option<Rule> {
     resource.field(IMPORT_REF)?;
     let (table, title) = (resource.kind.collection(), resource.title);

@@ -5,13 +5,13 @@
 use hearth_contract::formats::Timestamp;
 use hearth_contract::recurrence;
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 
 use crate::model::{EditOutcome, EditState, LogLevel};
 use crate::store::edits::next_tasks::{is_edited, make};
 use crate::store::edits::reason::set_state;
 use crate::store::edits::settle;
-use crate::store::{StoreError, base, log, rows};
+use crate::store::{StoreError, base, log, rows, select};
 
 /// A create that shows a next task.
 struct Shown {
@@ -28,10 +28,7 @@ struct Shown {
 /// Ends the creates of next tasks about which the server's decision is known. `at_present`: the rows show the present state of
 /// the server.
 pub(crate) fn settle_shown(tx: &Transaction<'_>, at_present: bool, now: Timestamp) -> Result<(), StoreError> {
-    if !tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM _outbox WHERE completes IS NOT NULL)")?
-        .query_row([], |row| row.get(0))?
-    {
+    if !tx.prepare_cached("SELECT 1 FROM _outbox WHERE completes IS NOT NULL")?.exists([])? {
         return Ok(());
     }
     // A person has given up the next task itself.
@@ -81,27 +78,22 @@ pub(crate) fn end_deleted(
 }
 
 fn all_shown(tx: &Connection) -> Result<Vec<Shown>, StoreError> {
-    let mut statement = tx.prepare_cached(
-        "SELECT n.edit_id, n.completes, e.id, e.record_id FROM _outbox n JOIN edits e ON e.id = n.next_edit ORDER BY e.id",
-    )?;
-    let found = statement.query_map([], |row| {
+    let text = "SELECT n.edit_id, n.completes, e.id, e.record_id FROM _outbox n JOIN edits e ON e.id = n.next_edit ORDER BY e.id";
+    select::all(tx, text, [], |row| {
         Ok(Shown { completion: row.get(0)?, task: row.get(1)?, edit: row.get(2)?, record: row.get(3)? })
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+    })
 }
 
 /// Why the server makes no next task that it has not shown, as a sentence. None while that is not known: the completion is pending,
 /// or the next event may be that of the next task.
 fn why_not_made(tx: &Connection, shown: &Shown, at_present: bool) -> Result<Option<&'static str>, StoreError> {
-    let pending = "SELECT EXISTS (SELECT 1 FROM edits WHERE id = ?1)
-                       OR EXISTS (SELECT 1 FROM _outbox WHERE edit_id = ?1 AND part_of IS NOT NULL)";
-    if tx.prepare_cached(pending)?.query_row([shown.completion], |row| row.get(0))? {
+    let pending = "SELECT 1 FROM edits WHERE id = ?1
+                   UNION ALL SELECT 1 FROM _outbox WHERE edit_id = ?1 AND part_of IS NOT NULL";
+    if tx.prepare_cached(pending)?.exists([shown.completion])? {
         return Ok(None);
     }
-    let outcome: Option<EditOutcome> = tx
-        .prepare_cached("SELECT outcome FROM edit_history WHERE id = ?1")?
-        .query_row([shown.completion], |row| row.get(0))
-        .optional()?;
+    let outcome: Option<EditOutcome> =
+        select::first(tx, "SELECT outcome FROM edit_history WHERE id = ?1", [shown.completion])?;
     if outcome.is_some_and(|outcome| !matches!(outcome, EditOutcome::Confirmed | EditOutcome::Merged)) {
         return Ok(Some("the change from which it follows never reaches the server"));
     }
@@ -111,9 +103,8 @@ fn why_not_made(tx: &Connection, shown: &Shown, at_present: bool) -> Result<Opti
                             (SELECT rev FROM _base WHERE kind = 'task' AND record_id = ?1),
                             (SELECT rev FROM edit_history WHERE id = ?3)), 0)
                     FROM _sync";
-    let (is_whole, has_passed): (bool, bool) = tx
-        .prepare_cached(progress)?
-        .query_row((&shown.task, at_present, shown.completion), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (is_whole, has_passed): (bool, bool) =
+        tx.prepare_cached(progress)?.query_row((&shown.task, at_present, shown.completion), |row| row.try_into())?;
     let is_decided = is_whole && (has_passed || ends_series(tx, &shown.task)?);
     Ok(is_decided.then_some("the server has made no next task"))
 }
@@ -132,8 +123,7 @@ fn ends_series(tx: &Connection, task: &str) -> Result<bool, StoreError> {
 fn made_with_completion(tx: &Connection, shown: &Shown) -> Result<Option<i64>, StoreError> {
     let text = "SELECT i.rev FROM _base i JOIN edit_history h ON h.id = ?2 AND h.outcome = 'confirmed'
                 WHERE i.kind = 'task' AND i.record_id = ?1 AND i.rev = h.rev + 1";
-    let found = tx.prepare_cached(text)?.query_row((&shown.record, shown.completion), |row| row.get(0));
-    Ok(found.optional()?)
+    select::first(tx, text, (&shown.record, shown.completion))
 }
 
 /// Ends a create in favour of the server. The row shows the server's version and the later edits. `rev`: the revision at

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::model::{EditState, Method, Origin};
 use crate::store::edits::reason::{Reason, set_state};
-use crate::store::{StoreError, base, gate, rows};
+use crate::store::{StoreError, base, gate, rows, select};
 
 const DUE: &str =
     "SELECT edit_id, completes FROM _outbox WHERE completes IS NOT NULL AND next_edit IS NULL ORDER BY edit_id";
@@ -27,8 +27,7 @@ pub(crate) fn make_due(connection: &mut Connection) -> Result<(), StoreError> {
 
 /// Makes the next task of each completion that has none yet.
 pub(crate) fn make(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let due: Vec<(i64, String)> =
-        tx.prepare_cached(DUE)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let due: Vec<(i64, String)> = select::all(tx, DUE, [], |row| Ok(row.try_into()?))?;
     if due.is_empty() {
         return Ok(());
     }
@@ -52,7 +51,7 @@ fn completion(tx: &Connection, edit: i64) -> Result<Option<(Origin, String)>, St
     let text = "SELECT origin, created_at FROM edits WHERE id = ?1
                 UNION ALL SELECT as_made ->> '$.origin', as_made ->> '$.created_at' FROM _outbox
                 WHERE edit_id = ?1 AND part_of IS NOT NULL LIMIT 1";
-    Ok(tx.prepare_cached(text)?.query_row([edit], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+    Ok(tx.prepare_cached(text)?.query_row([edit], |row| row.try_into()).optional()?)
 }
 
 /// The task that follows a completed task, made from the values of the completed task after the edit. None when the series
@@ -66,8 +65,7 @@ fn next_of_task(tx: &Connection, edit: i64, task: &str) -> Result<Option<NextTas
 /// The task that follows a completed task with these values, in the time zone of the home. None when the series ends.
 pub(super) fn next_after(tx: &Connection, task: &str, completed: &Fields) -> Result<Option<NextTask>, StoreError> {
     let Ok(id) = Uuid::try_parse(task) else { return Ok(None) };
-    let zone: Option<String> =
-        tx.prepare_cached("SELECT time_zone FROM property")?.query_row([], |row| row.get(0)).optional()?.flatten();
+    let zone: Option<String> = select::first(tx, "SELECT time_zone FROM property", [])?;
     Ok(next_task(id, completed, zone.as_deref()))
 }
 
@@ -78,8 +76,7 @@ fn is_used(tx: &Connection, id: &str) -> Result<bool, StoreError> {
             return Ok(true);
         }
     }
-    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE record_id = ?1)";
-    Ok(tx.prepare_cached(text)?.query_row([id], |row| row.get(0))?)
+    Ok(tx.prepare_cached("SELECT 1 FROM edits WHERE record_id = ?1")?.exists([id])?)
 }
 
 /// Writes the row of a next task, and the create that holds it. Gives the number of the create.
@@ -112,6 +109,6 @@ fn insert(
     ))?;
     let made = tx.last_insert_rowid();
     let why = format!("the next task of a series, completed by edit {edit}; the server creates it");
-    set_state(tx, made, EditState::Waiting, Some(Reason::Told(None, &why)))?;
+    set_state(tx, made, EditState::Waiting, Some(Reason::Told(&why)))?;
     Ok(made)
 }

@@ -298,11 +298,9 @@ fn is_in_step(connection: &Connection) -> Result<bool, StoreError> {
 /// True when a record in the new requests has edits after the edit `after`.
 fn has_later_edits(connection: &Connection, ready: &[ReadyEdits], after: i64) -> Result<bool, StoreError> {
     let first = ready.iter().filter(|it| !it.is_frozen).filter_map(|it| it.edits.first());
-    let text = "SELECT EXISTS (SELECT 1 FROM json_each(?1) j CROSS JOIN edits f ON f.id = CAST(j.key AS INTEGER)
-                    CROSS JOIN edits l ON l.record_id = f.record_id AND l.id > ?2)";
-    Ok(connection
-        .prepare_cached(text)?
-        .query_row((id_list(first.map(|edit| (*edit, None))), after), |row| row.get(0))?)
+    let text = "SELECT 1 FROM json_each(?1) j CROSS JOIN edits f ON f.id = CAST(j.key AS INTEGER)
+                    CROSS JOIN edits l ON l.record_id = f.record_id AND l.id > ?2";
+    Ok(connection.prepare_cached(text)?.exists((id_list(first.map(|edit| (*edit, None))), after))?)
 }
 
 /// The later create of a record to which the edit `after` refers, with its hold. None when the record needs no create.

@@ -15,7 +15,7 @@ use crate::store::edits::names::quoted;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused};
 use crate::store::edits::{already_applied, revert, write};
 use crate::store::merge::normalized;
-use crate::store::{base, gate, rows};
+use crate::store::{base, gate, rows, select};
 
 /// A change that was made, and may have ended.
 pub(in crate::store::edits) struct PastEdit {
@@ -181,13 +181,10 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit) -> Result<Decided, Ed
     let (sentence, of) = match past.method {
         Method::Create => {
             let (mut fields, without) = restorable_fields(tx, kind, &past.patch, &Fields::new())?;
-            let free: bool = tx.query_row(
-                "SELECT NOT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2)
-                    AND NOT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)",
-                (kind.as_str(), record),
-                |row| row.get(0),
-            )?;
-            if free && rows::load_row(tx, kind, record)?.is_none() {
+            let used = "SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2
+                        UNION ALL SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2";
+            if !tx.prepare_cached(used)?.exists((kind.as_str(), record))? && rows::load_row(tx, kind, record)?.is_none()
+            {
                 fields.insert("id".to_owned(), record.as_str().into());
             }
             let new = write::create_in(tx, kind, &fields)?;
@@ -232,11 +229,8 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestam
     let new = write::create_in(tx, *kind, &fields)?;
     let edit = newest_of(tx, *kind, &new)?;
     gate::with_guards_off(tx, |tx| {
-        let all: Vec<i64> = tx
-            .prepare_cached("SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC")?
-            .query_map((kind.as_str(), record), |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        for edit in all {
+        let all = "SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC";
+        for edit in select::column(tx, all, (kind.as_str(), record))? {
             revert::revert(tx, edit, EditOutcome::Superseded, Some("made anew as another record"), now)?;
         }
         Ok::<_, EditError>(())
@@ -248,7 +242,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestam
 
 fn newest_of(tx: &Connection, kind: Kind, record: &str) -> Result<Option<i64>, EditError> {
     let text = "SELECT max(id) FROM edits WHERE kind = ?1 AND record_id = ?2";
-    Ok(tx.prepare_cached(text)?.query_row((kind.as_str(), record), |row| row.get(0))?)
+    Ok(select::first(tx, text, (kind.as_str(), record))?)
 }
 
 fn explain_missing(error: EditError, past: &PastEdit) -> EditError {

@@ -1,10 +1,10 @@
 //! An edit that the server may have lost. Must not know why.
 
 use hearth_contract::schema::Kind;
-use rusqlite::{Params, Transaction};
+use rusqlite::{Params, Row, Transaction};
 
 use crate::model::ReasonCode;
-use crate::store::StoreError;
+use crate::store::{StoreError, rows, select};
 
 /// An edit that the server may have lost.
 pub(super) struct Lost {
@@ -14,6 +14,11 @@ pub(super) struct Lost {
 }
 
 impl Lost {
+    /// Reads number, kind and record id, which are the first columns.
+    pub(super) fn read(row: &Row<'_>) -> Result<Lost, StoreError> {
+        Ok(Lost { edit: row.get(0)?, kind: rows::kind(row, 1)?, record: row.get(2)? })
+    }
+
     /// Forgets at which position the server accepted the edit.
     pub(super) fn forget_position(&self, tx: &Transaction<'_>) -> Result<(), StoreError> {
         tx.prepare_cached("UPDATE _outbox SET acked_rev = NULL WHERE edit_id = ?1")?.execute([self.edit])?;
@@ -23,23 +28,16 @@ impl Lost {
     /// True when this replica has deleted the record of the edit later. Only the delete can be missing on the server then, and a
     /// person is asked about it alone.
     pub(super) fn is_deleted_later(&self, tx: &Transaction<'_>) -> Result<bool, StoreError> {
-        let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE record_id = ?2 AND kind = ?1 AND id > ?3
-                        AND method = 'delete' AND (state NOT IN ('conflict', 'rejected') OR reason_code = ?4))
-                 OR EXISTS (SELECT 1 FROM edit_history WHERE record_id = ?2 AND kind = ?1 AND id > ?3
-                        AND method = 'delete' AND outcome IN ('confirmed', 'merged'))";
+        let text = "SELECT 1 FROM edits WHERE record_id = ?2 AND kind = ?1 AND id > ?3
+                        AND method = 'delete' AND (state NOT IN ('conflict', 'rejected') OR reason_code = ?4)
+                    UNION ALL SELECT 1 FROM edit_history WHERE record_id = ?2 AND kind = ?1 AND id > ?3
+                        AND method = 'delete' AND outcome IN ('confirmed', 'merged')";
         let key = (self.kind.as_str(), &self.record, self.edit, ReasonCode::LostByServer);
-        Ok(tx.prepare_cached(text)?.query_row(key, |row| row.get(0))?)
+        Ok(tx.prepare_cached(text)?.exists(key)?)
     }
 }
 
 /// The edits that a statement gives as number, kind and record id.
 pub(super) fn candidates(tx: &Transaction<'_>, text: &str, values: impl Params) -> Result<Vec<Lost>, StoreError> {
-    let mut statement = tx.prepare_cached(text)?;
-    let found = statement.query_map(values, |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
-    let mut all = Vec::new();
-    for one in found {
-        let (edit, word, record) = one?;
-        all.extend(Kind::parse(&word).map(|kind| Lost { edit, kind, record }));
-    }
-    Ok(all)
+    select::all(tx, text, values, Lost::read)
 }

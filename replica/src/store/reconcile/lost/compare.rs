@@ -111,16 +111,15 @@ pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -
     let mut statement = tx.prepare_cached(&text)?;
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
-        let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
-        let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
+        let lost = Lost::read(row)?;
         let server_version = server_version(tx, &lost)?;
         let is_named = accepted.is_none_or(|numbers| numbers.contains(&lost.edit));
         let in_scope = row.get(6)? && is_named && !lost.is_deleted_later(tx)?;
         let edit = ComparedEdit {
             lost,
             method: row.get(3)?,
-            patch: rows::parse_object(&row.get::<_, String>(4)?)?,
-            base: rows::parse_object(&row.get::<_, String>(5)?)?,
+            patch: rows::object(row, 4)?,
+            base: rows::object(row, 5)?,
             in_scope,
         };
         comparison.add(edit, server_version.as_ref());
@@ -150,15 +149,14 @@ pub(in crate::store::reconcile) fn note_overwritten(
     let mut found = statement.query([])?;
     let mut overwritten = Vec::new();
     while let Some(row) = found.next()? {
-        let Some(kind) = Kind::parse(&row.get::<_, String>(1)?) else { continue };
-        let lost = Lost { edit: row.get(0)?, kind, record: row.get(2)? };
+        let lost = Lost::read(row)?;
         let is_create = row.get::<_, Method>(3)? == Method::Create;
         let shows_any = match server_version(tx, &lost)? {
             None => false,
             Some(_) if is_create => true,
-            Some(stored) => rows::parse_object(&row.get::<_, String>(4)?)?
+            Some(stored) => rows::object(row, 4)?
                 .into_iter()
-                .any(|field| holds(kind, &stored.fields, &Fields::from_iter([field]))),
+                .any(|field| holds(lost.kind, &stored.fields, &Fields::from_iter([field]))),
         };
         if !shows_any {
             overwritten.push(lost.edit);
@@ -184,16 +182,16 @@ fn shows_effect(method: Method, kind: Kind, patch: &Fields, server_version: Opti
 
 /// True when an event belongs to an edit: the event carries the request's key, or its record shows the edit's values.
 pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result<bool, StoreError> {
-    let (key, patch): (Option<String>, String) =
-        tx.query_row("SELECT idempotency_key, patch FROM edits WHERE id = ?1", [lost.edit], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+    let text = "SELECT idempotency_key, patch FROM edits WHERE id = ?1";
+    let (key, patch): (Option<String>, Result<Fields, StoreError>) =
+        tx.query_row(text, [lost.edit], |row| Ok((row.get(0)?, rows::object(row, 1))))?;
+    let patch = patch?;
     Ok((key.is_some() && event.idempotency_key == key)
         || match &event.payload {
             Some(record) => {
                 let mut record = record.clone();
                 complete(lost.kind, &mut record);
-                holds(lost.kind, &record, &rows::parse_object(&patch)?)
+                holds(lost.kind, &record, &patch)
             }
             None => false,
         })

@@ -35,7 +35,7 @@ pub(super) fn offer_missing(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     missing.iter().try_for_each(|edit| edit.forget_position(tx))?;
-    match tx.query_row("SELECT EXISTS (SELECT 1 FROM _reconcile)", [], |row| row.get(0))? {
+    match tx.prepare_cached("SELECT 1 FROM _reconcile")?.exists([])? {
         true => Ok(()),
         false => offer_or_confirm(tx, missing, reason, now),
     }

@@ -8,7 +8,7 @@ use super::compare;
 use super::offer::give_back;
 use crate::store::edits::outbox;
 use crate::store::edits::reason::Reason;
-use crate::store::{StoreError, base};
+use crate::store::{StoreError, base, select};
 
 /// Forgets all revisions of the discarded history. `whole`: true when the rows hold only the discarded history, up to
 /// `_sync.position`.
@@ -42,8 +42,7 @@ fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Sto
         tx.execute(&text, [0])?;
         return Ok(());
     }
-    let edits: Vec<i64> = tx.prepare(carried)?.query_map([fork], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    edits.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))
+    select::column(tx, carried, [fork])?.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))
 }
 
 /// Offers edits again that the feed confirmed after the fork, except edits of records that this replica has deleted later.

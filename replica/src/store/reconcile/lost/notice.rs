@@ -11,7 +11,7 @@ use super::candidate::{Lost, candidates};
 use super::compare::is_shown_by;
 use super::end::offer_missing;
 use crate::store::edits::reason::Reason;
-use crate::store::{StoreError, base};
+use crate::store::{StoreError, base, select};
 
 /// Forgets the positions of accepted edits that the feed may have skipped, because the feed resumed at an unknown
 /// position. At the end of the reconcile, the records show whether the server has the edits. `known`: edits that the
@@ -30,7 +30,7 @@ pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreErro
     let text = "SELECT s.edit_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
                     LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
                 WHERE e.state = 'sent' AND i.rev >= s.acked_rev AND (i.deleted OR e.method <> 'delete')";
-    Ok(tx.prepare_cached(text)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    select::column(tx, text, [])
 }
 
 /// Notes deletes that the server accepted up to a position. A backfill does not show records that were
@@ -103,13 +103,13 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
     let (rev, is_delete): (i64, bool) = tx.query_row(
         "SELECT s.acked_rev, e.method = 'delete' FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
         [edit.edit],
-        |row| Ok((row.get(0)?, row.get(1)?)),
+        |row| row.try_into(),
     )?;
     // The position in the response to a delete is not the position of the delete event.
     if is_delete {
         // A record that was never shown here, or is known to be deleted, has no delete event to come.
-        let is_there = "SELECT EXISTS (SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted)";
-        let is_there = tx.query_row(is_there, (edit.kind.as_str(), &edit.record), |row| row.get(0))?;
+        let is_there = "SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2 AND NOT deleted";
+        let is_there = tx.prepare_cached(is_there)?.exists((edit.kind.as_str(), &edit.record))?;
         return Ok(if is_there { Trace::Discarded } else { Trace::Shown });
     }
     if rev <= passed.before {
@@ -139,6 +139,5 @@ pub(crate) fn compare_head(
 
 /// The edits that the server has accepted and the feed has not shown.
 pub(crate) fn acked_edits(connection: &Connection) -> Result<Vec<i64>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT id FROM edits WHERE state = 'sent'")?;
-    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    select::column(connection, "SELECT id FROM edits WHERE state = 'sent'", [])
 }

@@ -10,8 +10,8 @@ use crate::store::{StoreError, base, log};
 
 /// True when lost edits wait for a person.
 pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
-    let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE state = 'conflict' AND reason_code = ?1)";
-    Ok(tx.prepare_cached(text)?.query_row([ReasonCode::LostByServer], |row| row.get(0))?)
+    let text = "SELECT 1 FROM edits WHERE state = 'conflict' AND reason_code = ?1";
+    Ok(tx.prepare_cached(text)?.exists([ReasonCode::LostByServer])?)
 }
 
 /// Puts lost edits back, under their old numbers; a person must decide about them. The row still shows their changes. Some were
