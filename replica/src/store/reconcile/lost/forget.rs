@@ -55,5 +55,8 @@ pub(crate) fn offer_after_fork(tx: &Transaction<'_>, fork: i64) -> Result<(), St
             lost.push(edit);
         }
     }
-    give_back(tx, &Reason::LostWithHistory, &lost)
+    give_back(tx, &Reason::LostWithHistory, &lost)?;
+    // Other changes have the positions after the fork by now.
+    tx.execute("UPDATE edit_history SET rev = NULL WHERE rev > ?1", [fork])?;
+    Ok(())
 }

@@ -338,6 +338,17 @@ fn lost_edit_of_deleted_record_is_offered() {
 }
 
 #[test]
+fn position_of_discarded_history_is_forgotten_while_a_delete_waits() {
+    let mut scene = Scene::new();
+    scene.is_at_present(5).hear(event(6, "created", "vehicle", CAR, json!({ "name": "Car" })));
+    scene.does("UPDATE vehicles SET color = 'red'").accept(1, 7);
+    scene.hear(event(7, "updated", "vehicle", CAR, json!({ "name": "Car", "color": "red" })));
+    scene.does("DELETE FROM vehicles").recovers(&restored(Some(6)));
+    assert_eq!(scene.states(), "waiting", "only the delete is left to send");
+    scene.shows("SELECT outcome, rev FROM edit_history", json!(["confirmed", null]));
+}
+
+#[test]
 fn lost_update_can_recreate_lost_record() {
     for (fork, is_retried) in [(Some(5), true), (None, true), (None, false)] {
         let mut scene = Scene::new();
