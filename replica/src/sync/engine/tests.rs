@@ -3,6 +3,8 @@
 mod phase_log;
 mod property;
 
+use std::path::PathBuf;
+
 use hearth_contract::event::Event as FeedEvent;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
@@ -41,6 +43,26 @@ fn answer(status: u16, body: &Value) -> HttpResponse {
     HttpResponse { status, body: body.to_string().into_bytes(), ..HttpResponse::default() }
 }
 
+/// The events of a stream, the last of which is the newest of the server.
+fn caught_up(events: Vec<FeedEvent>, head: i64) -> DriverEvent {
+    DriverEvent::StreamBatch(FeedBatch { events, cursor: Some(format!("c{head}")), end: present(head) })
+}
+
+/// An event of a numbered room, as JSON.
+fn room_json(id: i64, event_type: &str, number: i64, name: &str) -> Value {
+    let (at, room) = ("2026-06-01T00:00:00.000Z", format!("0190a3b0-0000-7000-8000-{number:012}"));
+    let payload = json!({ "id": room, "name": name, "floor": "1", "rev": id, "created_at": at, "updated_at": at });
+    json!({
+        "id": id, "type": event_type, "resource_type": "room", "resource_id": room, "created_at": at,
+        "payload": (event_type != "deleted").then_some(payload),
+    })
+}
+
+/// An event of a numbered room.
+fn room_event(id: i64, event_type: &str, number: i64, name: &str) -> FeedEvent {
+    serde_json::from_value(room_json(id, event_type, number, name)).unwrap()
+}
+
 /// The server wants no stream for a minute, so the feed is polled.
 fn too_many_streams() -> HttpResponse {
     let error = json!({ "error": { "type": "too_many_streams", "message": "10 streams are open." } });
@@ -74,8 +96,33 @@ impl Scene {
     fn reach_present(&mut self, begun: StepOutput) {
         self.answer_greeting(begun, 5);
         self.report(DriverEvent::StreamOpened);
-        let batch = FeedBatch { events: Vec::new(), cursor: Some("c5".into()), end: present(5) };
-        self.report(DriverEvent::StreamBatch(batch));
+        self.report(caught_up(Vec::new(), 5));
+    }
+
+    fn db_path(&self) -> PathBuf {
+        self.directory.path().join("replica.db")
+    }
+
+    /// Another program with plain SQL.
+    fn script(&self) -> Connection {
+        Connection::open(self.db_path()).unwrap()
+    }
+
+    fn loses_stream(&mut self) -> StepOutput {
+        self.report(DriverEvent::StreamEnded { reason: "the connection broke".into() })
+    }
+
+    /// A person creates a room. Returns the ticket of the request.
+    fn sends_room(&mut self) -> u64 {
+        self.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
+        ticket_of(&self.report(DriverEvent::DatabaseChanged), "/v1/rooms")
+    }
+
+    /// The server accepts the room. Returns the state of its edit.
+    fn accepts_room(&mut self, ticket: u64, rev: i64) -> EditState {
+        let room = json!({ "data": { "id": "x", "name": "Shed", "rev": rev }, "meta": {} });
+        self.respond(ticket, 201, &room);
+        self.replica.edits().unwrap()[0].state
     }
 
     fn report(&mut self, event: DriverEvent) -> StepOutput {
@@ -101,10 +148,6 @@ impl Scene {
         self.respond(ticket_of(&begun, "/v1/me"), 200, &me);
         self.respond(ticket_of(&begun, "/v1/events?limit=1"), 200, &feed)
     }
-
-    fn state(&self) -> EditState {
-        self.replica.edits().unwrap()[0].state
-    }
 }
 
 /// The ticket of the request whose path begins with `path`.
@@ -119,8 +162,8 @@ fn ticket_of(done: &StepOutput, path: &str) -> u64 {
 #[test]
 fn script_completion_gets_next_task_without_contact() {
     let mut scene = Scene::live();
-    scene.report(DriverEvent::StreamEnded { reason: "the network is gone".to_owned() });
-    let script = Connection::open(scene.directory.path().join("replica.db")).unwrap();
+    scene.loses_stream();
+    let script = scene.script();
     script
         .execute_batch(
             "INSERT INTO tasks (title, recurrence, due_on, status) VALUES ('Bins', 'weekly', '2026-01-05', 'done')",
@@ -135,124 +178,90 @@ fn script_completion_gets_next_task_without_contact() {
     assert_eq!(script.query_row(found, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
 }
 
+/// The server may have been restored since the answer has left, so the same request is repeated.
 #[test]
-fn answer_from_before_restore_is_stale() {
-    let mut scene = Scene::live();
-    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
-    let details = json!({ "reason": "restored", "resume_cursor": "r3", "fork": 3 });
-    let expired = json!({ "error": { "type": "cursor_expired", "message": "another history", "details": details } });
-    let begun = scene.report(DriverEvent::StreamRefused(answer(410, &expired)));
-    scene.answer_greeting(begun, 3);
-    let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
-    scene.report(DriverEvent::Response {
-        ticket: sent,
-        response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
-    });
-    assert_eq!(scene.state(), EditState::Waiting, "the same request is repeated");
-}
-
-#[test]
-fn answer_from_before_contact_is_stale() {
-    let mut scene = Scene::live();
-    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
-    scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
-    let begun = scene.timer();
-    // The server may have been restored to a backup that still knows the cursor; only the new greeting would tell.
-    let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
-    scene.report(DriverEvent::Response {
-        ticket: sent,
-        response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
-    });
-    assert_eq!(scene.state(), EditState::Waiting, "the same request is repeated");
-    scene.answer_greeting(begun, 5);
-}
-
-/// The state of an edit whose answer arrives after the next poll was requested. `has_more`: the poll before has not reached
-/// the present.
-fn answered_after_a_poll(has_more: bool) -> EditState {
-    let mut scene = Scene::live();
-    scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
-    let begun = scene.timer();
-    scene.answer_greeting(begun, 5);
-    let polled = scene.report(DriverEvent::StreamRefused(too_many_streams()));
-    let feed = json!({ "head": 5, "oldest": 1, "retention_seconds": null });
-    let page = json!({ "data": [], "meta": { "feed": feed, "page": { "has_more": has_more, "next_cursor": "c6" } } });
-    scene.respond(ticket_of(&polled, "/v1/events?limit=500"), 200, &page);
-    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
-    ticket_of(&scene.timer(), "/v1/events?limit=500");
-    let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
-    scene.report(DriverEvent::Response {
-        ticket: sent,
-        response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
-    });
-    scene.state()
-}
-
-#[test]
-fn answer_from_before_poll_is_stale() {
-    // The server may be restored after the answer has left, and before the poll arrives.
-    assert_eq!(answered_after_a_poll(false), EditState::Sending, "the same request is repeated");
-    assert_eq!(answered_after_a_poll(true), EditState::Sent, "polls while catching up leave no time for a restore");
-}
-
-#[test]
-fn answer_from_before_id_gap_is_stale() {
-    let mut scene = Scene::live();
-    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
-    // A restore leaves a gap of a million ids, and the stream may survive a restore.
-    let hall = |id: i64, event_type: &str| {
-        let event = json!({
-            "id": id, "type": format!("room.{event_type}"), "resource_type": "room", "event": event_type,
-            "resource_id": "0190a3b0-0000-7000-8000-000000000001", "created_at": "2026-06-01T00:00:00.000Z",
-            "idempotency_key": null, "api_version": "2026-06-01",
-            "payload": { "id": "0190a3b0-0000-7000-8000-000000000001", "rev": id, "name": "Hall" },
-        });
-        serde_json::from_value::<FeedEvent>(event).unwrap()
+fn answer_from_before_a_possible_restore_is_stale() {
+    let poll = |has_more| {
+        let feed = json!({ "head": 5, "oldest": 1, "retention_seconds": null });
+        json!({ "data": [], "meta": { "feed": feed, "page": { "has_more": has_more, "next_cursor": "c6" } } })
     };
-    let events = vec![hall(6, "created"), hall(1_000_007, "updated")];
-    scene.report(DriverEvent::StreamBatch(FeedBatch { events, cursor: Some("c".into()), end: BatchEnd::More }));
-    let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 7 }, "meta": {} });
-    scene.report(DriverEvent::Response {
-        ticket: sent,
-        response: Ok(HttpResponse { etag: Some("\"7\"".into()), ..answer(201, &room) }),
-    });
-    assert_eq!(scene.state(), EditState::Sending, "the same request is repeated");
+    // What happens before the edit is sent, and between the request and its answer.
+    type Steps = Box<dyn Fn(&mut Scene)>;
+    let polls = |has_more: bool| -> Steps {
+        Box::new(move |scene| {
+            scene.loses_stream();
+            let begun = scene.timer();
+            scene.answer_greeting(begun, 5);
+            let polled = scene.report(DriverEvent::StreamRefused(too_many_streams()));
+            scene.respond(ticket_of(&polled, "/v1/events?limit=500"), 200, &poll(has_more));
+        })
+    };
+    let next_poll = || -> Steps {
+        Box::new(|scene| {
+            ticket_of(&scene.timer(), "/v1/events?limit=500");
+        })
+    };
+    let cases: [(&str, Steps, Steps, EditState); 5] = [
+        (
+            "a restore",
+            Box::new(|_| ()),
+            Box::new(|scene| {
+                let details = json!({ "reason": "restored", "resume_cursor": "r3", "fork": 3 });
+                let error = json!({ "type": "cursor_expired", "message": "another history", "details": details });
+                let begun = scene.report(DriverEvent::StreamRefused(answer(410, &json!({ "error": error }))));
+                scene.answer_greeting(begun, 3);
+            }),
+            EditState::Waiting,
+        ),
+        (
+            "a new contact: only its greeting tells of a backup that still knows the cursor",
+            Box::new(|_| ()),
+            Box::new(|scene| {
+                scene.loses_stream();
+                ticket_of(&scene.timer(), "/v1/me");
+            }),
+            EditState::Waiting,
+        ),
+        (
+            "a gap of a million ids, which a restore leaves, in a stream that survives a restore",
+            Box::new(|_| ()),
+            Box::new(|scene| {
+                let events = vec![room_event(6, "created", 1, "Hall"), room_event(1_000_007, "updated", 1, "Hall")];
+                let batch = FeedBatch { events, cursor: Some("c".into()), end: BatchEnd::More };
+                scene.report(DriverEvent::StreamBatch(batch));
+            }),
+            EditState::Sending,
+        ),
+        ("a poll", polls(false), next_poll(), EditState::Sending),
+        ("a poll while catching up, which leaves no time for a restore", polls(true), next_poll(), EditState::Sent),
+    ];
+    for (what, before, between, expected) in cases {
+        let mut scene = Scene::live();
+        before(&mut scene);
+        let sent = scene.sends_room();
+        between(&mut scene);
+        assert_eq!(scene.accepts_room(sent, 7), expected, "{what}");
+    }
 }
 
 #[test]
 fn answer_to_earlier_greeting_is_ignored() {
     let mut scene = Scene::live();
-    let lost = || DriverEvent::StreamEnded { reason: "the connection broke".into() };
-    scene.report(lost());
+    scene.loses_stream();
     let first = scene.timer();
     let (me, feed) = (ticket_of(&first, "/v1/me"), ticket_of(&first, "/v1/events?limit=1"));
     scene.report(DriverEvent::Response { ticket: me, response: Err("the connection broke".into()) });
     let second = scene.timer();
-    scene.answer_greeting(second, 5);
-    scene.report(DriverEvent::StreamOpened);
-    scene.report(DriverEvent::StreamBatch(FeedBatch {
-        events: Vec::new(),
-        cursor: Some("c5".into()),
-        end: present(5),
-    }));
-    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
-    let room = json!({ "data": { "id": "x", "name": "Shed", "rev": 6 }, "meta": {} });
-    scene.report(DriverEvent::Response {
-        ticket: sent,
-        response: Ok(HttpResponse { etag: Some("\"6\"".into()), ..answer(201, &room) }),
-    });
-    scene.report(lost());
+    scene.reach_present(second);
+    let sent = scene.sends_room();
+    scene.accepts_room(sent, 6);
+    scene.loses_stream();
     let third = scene.timer();
     let stands = json!({ "data": [], "meta": { "feed": { "head": 5, "oldest": 1, "retention_seconds": null } } });
     scene.respond(feed, 200, &stands);
     scene.answer_greeting(third, 6);
     scene.report(DriverEvent::StreamOpened);
-    assert_eq!(scene.state(), EditState::Sent, "the earlier head is ignored");
+    assert_eq!(scene.replica.edits().unwrap()[0].state, EditState::Sent, "the earlier head is ignored");
 }
 
 #[test]
@@ -279,7 +288,7 @@ fn reconcile_request_survives_a_full_disk() {
 #[test]
 fn dropped_trigger_is_restored_after_a_moment() {
     let mut scene = Scene::live_after("INSERT INTO rooms (name) VALUES ('Hall')");
-    let script = Connection::open(scene.directory.path().join("replica.db")).unwrap();
+    let script = scene.script();
     script.execute_batch("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET floor = '1'").unwrap();
     assert_eq!(scene.report(DriverEvent::DatabaseChanged).commands, []);
     let count = |text: &str| script.query_row(text, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -295,13 +304,12 @@ fn dropped_trigger_is_restored_after_a_moment() {
 #[test]
 fn schema_restored_by_other_program_needs_no_timer() {
     let mut scene = Scene::live();
-    let db = scene.directory.path().join("replica.db");
     let idle = scene.engine.wake_at();
-    Connection::open(&db).unwrap().execute_batch("DROP TRIGGER _rooms_queue_update").unwrap();
+    scene.script().execute_batch("DROP TRIGGER _rooms_queue_update").unwrap();
     scene.report(DriverEvent::DatabaseChanged);
     let restore_at = scene.engine.wake_at();
     assert_ne!(restore_at, idle);
-    drop(Replica::open(&db, Origin::Cli).unwrap());
+    drop(Replica::open(&scene.db_path(), Origin::Cli).unwrap());
     scene.engine.handle(Moment { steady: restore_at.unwrap(), ..now() }, DriverEvent::Timer).unwrap();
     assert_ne!(scene.engine.wake_at(), restore_at, "a time in the past would fire for ever");
 }
@@ -309,7 +317,7 @@ fn schema_restored_by_other_program_needs_no_timer() {
 #[test]
 fn retry_now_request_counts_once() {
     let mut scene = Scene::live();
-    scene.report(DriverEvent::StreamEnded { reason: "the connection broke".into() });
+    scene.loses_stream();
     scene.replica.retry_sync_now().unwrap();
     let begun = scene.report(DriverEvent::DatabaseChanged);
     let ticket = ticket_of(&begun, "/v1/me");
@@ -321,7 +329,7 @@ fn retry_now_request_counts_once() {
 #[test]
 fn moved_database_is_not_written() {
     let mut scene = Scene::live();
-    let (db, aside) = (scene.directory.path().join("replica.db"), scene.directory.path().join("aside.db"));
+    let (db, aside) = (scene.db_path(), scene.directory.path().join("aside.db"));
     std::fs::rename(&db, &aside).unwrap();
     let gone = scene.engine.handle(now(), DriverEvent::Timer).unwrap_err();
     assert!(matches!(gone, StoreError::Moved(_)), "{gone}");
@@ -335,21 +343,11 @@ fn moved_database_is_not_written() {
 #[test]
 fn user_triggers_fire_and_search_follows() {
     let mut scene = Scene::live();
-    let user_connection = Connection::open(scene.directory.path().join("replica.db")).unwrap();
-    let mut apply_event = |id: i64, event_type: &str, room: u32| {
-        let at = "2026-06-01T00:00:00.000Z";
-        let room = format!("0190a3b0-0000-7000-8000-{room:012}");
-        let name = json!({ "id": room, "name": format!("Room {id}"), "rev": id, "created_at": at, "updated_at": at });
-        let event = json!({
-            "id": id, "type": event_type, "resource_type": "room", "resource_id": room, "created_at": at,
-            "payload": (event_type != "deleted").then_some(name),
-        });
-        let events = vec![serde_json::from_value(event).unwrap()];
-        scene.report(DriverEvent::StreamBatch(FeedBatch {
-            events,
-            cursor: Some(format!("c{id}")),
-            end: BatchEnd::More,
-        }));
+    let user_connection = scene.script();
+    let mut apply_event = |id: i64, event_type: &str, room: i64| {
+        let events = vec![room_event(id, event_type, room, &format!("Room {id}"))];
+        let batch = FeedBatch { events, cursor: Some(format!("c{id}")), end: BatchEnd::More };
+        scene.report(DriverEvent::StreamBatch(batch));
         let names = "SELECT coalesce(group_concat(name), '') FROM (SELECT name FROM rooms ORDER BY id)";
         let found =
             "SELECT coalesce(group_concat(title), '') FROM (SELECT title FROM search('room') ORDER BY record_id)";
@@ -378,7 +376,7 @@ fn user_triggers_fire_and_search_follows() {
 #[test]
 fn forbidden_backlog_does_not_stop_others() {
     let mut scene = Scene::live();
-    let beside = crate::store::open::read_write(&scene.directory.path().join("replica.db")).unwrap();
+    let beside = crate::store::open::read_write(&scene.db_path()).unwrap();
     beside
         .execute_batch(
             "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
@@ -412,8 +410,7 @@ fn forbidden_backlog_does_not_stop_others() {
 #[test]
 fn missing_scope_keeps_contact() {
     let mut scene = Scene::live();
-    scene.replica.create(Kind::Room, json!({ "name": "Shed" }).as_object().unwrap()).unwrap();
-    let sent = ticket_of(&scene.report(DriverEvent::DatabaseChanged), "/v1/rooms");
+    let sent = scene.sends_room();
     let refusal = json!({ "error": { "type": "insufficient_scope", "message": "not rooms" } });
     scene.respond(sent, 403, &refusal);
     // The status view reads the machine's clock.
@@ -438,10 +435,7 @@ fn finding_outlives_the_process() {
     let mut scene = Scene::live();
     let at = |steady: i64, wall: i64| Moment { steady, wall: now().wall.plus_millis(wall) };
     let polled = scene.engine.handle(at(20_000, 0), DriverEvent::Timer).unwrap();
-    let event = json!({
-        "id": 6, "type": "deleted", "resource_type": "room", "resource_id": "0190a3b0-0000-7000-8000-000000000001",
-        "created_at": "2026-06-01T00:00:00.000Z", "payload": null, "idempotency_key": null,
-    });
+    let event = room_json(6, "deleted", 1, "");
     let feed = json!({ "head": 6, "oldest": 1, "retention_seconds": null });
     let page = json!({ "data": [event], "meta": { "feed": feed, "page": { "has_more": false, "next_cursor": "c6" } } });
     let ticket = ticket_of(&polled, "/v1/events?limit=500&cursor=c5");
@@ -449,7 +443,6 @@ fn finding_outlives_the_process() {
     scene.engine.handle(at(20_000, 0), response).unwrap();
     let found = scene.engine.handle(at(22_000, 0), DriverEvent::Timer).unwrap();
     assert_eq!(found.commands, [Command::CloseStream]);
-    let db = scene.directory.path().join("replica.db");
     let (transport, reason): (String, String) = scene
         .engine
         .connection
@@ -463,7 +456,7 @@ fn finding_outlives_the_process() {
         [("http://hearth.test", week - 1, true), ("http://hearth.test", week, false), ("http://other.test", 1, false)]
     {
         let random = Box::new(|| 7);
-        scene.engine = Engine::open(&db, server, Until::Stopped, ConflictPolicy::Ask, random).unwrap();
+        scene.engine = Engine::open(&scene.db_path(), server, Until::Stopped, ConflictPolicy::Ask, random).unwrap();
         let begun = scene.engine.start(1, at(0, after)).unwrap();
         let followed = scene.answer_greeting(begun, 6);
         let polls =
@@ -482,23 +475,11 @@ fn search_follows_the_profile_id() {
 
 #[test]
 fn refusing_unique_index_is_named() {
-    let rooms: Vec<FeedEvent> = [(6, 1), (7, 2)]
-        .map(|(id, number)| {
-            let record = format!("0190a3b0-0000-7000-8000-00000000000{number}");
-            let payload = json!({ "id": record, "rev": id, "name": "Shed", "floor": "1" });
-            let event = json!({
-                "id": id, "type": "created", "resource_type": "room", "resource_id": record, "payload": payload,
-                "created_at": now().wall.to_string(), "idempotency_key": null,
-            });
-            serde_json::from_value(event).unwrap()
-        })
-        .into();
     for on in ["name, floor", "lower(name)"] {
         let mut scene = Scene::live();
-        let script = Connection::open(scene.directory.path().join("replica.db")).unwrap();
-        script.execute_batch(&format!("CREATE UNIQUE INDEX one_name ON rooms ({on})")).unwrap();
-        let batch = FeedBatch { events: rooms.clone(), cursor: Some("c7".into()), end: present(7) };
-        let error = scene.engine.handle(now(), DriverEvent::StreamBatch(batch)).unwrap_err();
+        scene.script().execute_batch(&format!("CREATE UNIQUE INDEX one_name ON rooms ({on})")).unwrap();
+        let rooms = [1, 2].map(|number| room_event(5 + number, "created", number, "Shed"));
+        let error = scene.engine.handle(now(), caught_up(rooms.into(), 7)).unwrap_err();
         let trouble = crate::doctor::diagnose(scene.directory.path(), &error);
         assert!(trouble.text.contains("the UNIQUE index one_name on rooms"), "{on}: {trouble:?}");
         assert!(trouble.next.starts_with("DROP INDEX \"one_name\""), "{on}: {trouble:?}");
@@ -508,15 +489,9 @@ fn refusing_unique_index_is_named() {
 #[test]
 fn database_of_newer_program_is_not_written() {
     let mut scene = Scene::live();
-    let mut other = Connection::open(scene.directory.path().join("replica.db")).unwrap();
+    let mut other = scene.script();
     let event = |id: i64| {
-        let event = json!({
-            "id": id, "type": "room.created", "resource_type": "room", "event": "created",
-            "resource_id": format!("0190a3b0-0000-7000-8000-{id:012}"), "created_at": "2026-06-01T00:00:00.000Z",
-            "idempotency_key": null, "api_version": "2026-06-01",
-            "payload": { "id": format!("0190a3b0-0000-7000-8000-{id:012}"), "rev": id, "name": "Hall" },
-        });
-        let events = vec![serde_json::from_value::<FeedEvent>(event).unwrap()];
+        let events = vec![room_event(id, "created", id, "Hall")];
         DriverEvent::StreamBatch(FeedBatch { events, cursor: Some(format!("c{id}")), end: BatchEnd::More })
     };
     // A table of the user changes no version.
@@ -530,39 +505,22 @@ fn database_of_newer_program_is_not_written() {
     assert_eq!(rooms, 1);
 }
 
-/// A record of another client: its event.
-fn room_created(number: i64) -> FeedEvent {
-    let id = format!("0190a3b0-0000-7000-8000-{number:012}");
-    let at = "2026-06-01T00:00:00.000Z";
-    let room = json!({ "id": id, "name": "Hall", "floor": null, "notes": null, "created_at": at, "updated_at": at, "updated_by": "x", "rev": number });
-    serde_json::from_value(json!({
-        "id": number, "type": "created", "resource_type": "room", "resource_id": id, "payload": room, "created_at": at,
-    }))
-    .unwrap()
-}
-
 /// SQLite's `.restore` puts an older copy into a database that a sync has open. The feed must go on from the position of the copy:
 /// its next batch would leave out the events between both positions.
 #[test]
 fn feed_goes_on_from_the_position_of_a_restored_copy() {
     for is_noticed_before in [true, false] {
         let mut scene = Scene::live();
-        let db = scene.directory.path().join("replica.db");
         let mut old = Connection::open_in_memory().unwrap();
         let copy = |from: &Connection, to: &mut Connection| {
             let backup = rusqlite::backup::Backup::new(from, to).unwrap();
             backup.run_to_completion(i32::MAX, std::time::Duration::ZERO, None).unwrap();
         };
-        copy(&Connection::open(&db).unwrap(), &mut old);
-        let batch = |numbers: &[i64], last: i64| FeedBatch {
-            events: numbers.iter().map(|number| room_created(*number)).collect(),
-            cursor: Some(format!("c{last}")),
-            end: present(last),
-        };
-        scene.report(DriverEvent::StreamBatch(batch(&[6], 6)));
-        copy(&old, &mut Connection::open(&db).unwrap());
-        let event =
-            if is_noticed_before { DriverEvent::DatabaseChanged } else { DriverEvent::StreamBatch(batch(&[7], 7)) };
+        copy(&scene.script(), &mut old);
+        let created = |number: i64| room_event(number, "created", number, "Hall");
+        scene.report(caught_up(vec![created(6)], 6));
+        copy(&old, &mut scene.script());
+        let event = if is_noticed_before { DriverEvent::DatabaseChanged } else { caught_up(vec![created(7)], 7) };
         let begun = scene.report(event);
         assert!(matches!(begun.commands[0], Command::CloseStream), "{:?}", begun.commands);
         let greeted = scene.answer_greeting(begun, 7);
@@ -572,9 +530,9 @@ fn feed_goes_on_from_the_position_of_a_restored_copy() {
         });
         assert_eq!(cursor.as_deref(), Some("c5"));
         scene.report(DriverEvent::StreamOpened);
-        scene.report(DriverEvent::StreamBatch(batch(&[6, 7], 7)));
+        scene.report(caught_up(vec![created(6), created(7)], 7));
         let state = "SELECT phase || ' ' || position || ' ' || (SELECT count(*) FROM rooms) FROM _sync";
-        let state: String = Connection::open(&db).unwrap().query_row(state, [], |row| row.get(0)).unwrap();
+        let state: String = scene.script().query_row(state, [], |row| row.get(0)).unwrap();
         assert_eq!(state, "live 7 2");
     }
 }

@@ -51,6 +51,14 @@ impl Lines {
 }
 
 impl Scene {
+    /// Asks for the identity three times, each time with this end.
+    fn greets_in_vain(&mut self, response: impl Fn() -> Result<HttpResponse, String>) {
+        for _ in 0..3 {
+            let ticket = ticket_of(&self.timer(), "/v1/me");
+            self.report(DriverEvent::Response { ticket, response: response() });
+        }
+    }
+
     /// Reconnects and reaches the present.
     fn reconnect(&mut self) {
         let begun = self.timer();
@@ -78,13 +86,7 @@ fn offline_is_logged_at_begin_and_end() {
     let mut scene = Scene::live();
     assert!(lines.take().iter().any(|line| line == "INFO in step head=5"), "at the start");
     scene.report(DriverEvent::StreamEnded { reason: "the stream was cut".into() });
-    let refused = |scene: &mut Scene| {
-        let ticket = ticket_of(&scene.timer(), "/v1/me");
-        scene.report(DriverEvent::Response { ticket, response: Err("Connection refused (os error 111)".into()) });
-    };
-    for _ in 0..3 {
-        refused(&mut scene);
-    }
+    scene.greets_in_vain(|| Err("Connection refused (os error 111)".into()));
     let offline = |reason: &str| format!("INFO phase phase=\"offline\" reason=\"{reason}\"");
     assert_eq!(lines.take(), [offline("the stream was cut"), offline("Connection refused (os error 111)")]);
     scene.reconnect();
@@ -98,13 +100,7 @@ fn refused_key_is_logged_once() {
     lines.take();
     scene.report(DriverEvent::StreamEnded { reason: "the stream was cut".into() });
     let unknown = json!({ "error": { "type": "unauthorized", "message": "Unknown key." } });
-    let refused = |scene: &mut Scene| {
-        let ticket = ticket_of(&scene.timer(), "/v1/me");
-        scene.respond(ticket, 401, &unknown);
-    };
-    for _ in 0..3 {
-        refused(&mut scene);
-    }
+    scene.greets_in_vain(|| Ok(answer(401, &unknown)));
     let warnings = |lines: &Lines| lines.take().iter().filter(|line| line.contains("key")).cloned().collect::<Vec<_>>();
     assert_eq!(warnings(&lines), ["WARN the server wants another key reason=\"Unknown key.\""]);
     let entry = (LogLevel::Warning, "The server wants another key: Unknown key.".to_owned());
@@ -112,9 +108,8 @@ fn refused_key_is_logged_once() {
 
     // Another refused key is logged again.
     let begun = scene.report(DriverEvent::KeyChanged);
-    let refusal = DriverEvent::Response { ticket: ticket_of(&begun, "/v1/me"), response: Ok(answer(401, &unknown)) };
     scene.steady += 1;
-    scene.report(refusal);
+    scene.respond(ticket_of(&begun, "/v1/me"), 401, &unknown);
     assert_eq!(warnings(&lines).len(), 1);
     scene.reconnect();
     assert_eq!(warnings(&lines), ["INFO the server takes the key again"]);
@@ -134,11 +129,7 @@ fn a_comparison_that_has_begun_is_not_live() {
     let expired = json!({ "error": { "type": "cursor_expired", "message": "forgotten", "details": details } });
     scene.report(DriverEvent::StreamRefused(answer(410, &expired)));
     scene.report(DriverEvent::StreamOpened);
-    scene.report(DriverEvent::StreamBatch(FeedBatch {
-        events: Vec::new(),
-        cursor: Some("c90".into()),
-        end: present(90),
-    }));
+    scene.report(caught_up(Vec::new(), 90));
     let logged = lines.take();
     assert!(logged.iter().any(|line| line.contains("reconciling")), "{logged:?}");
     assert!(!logged.iter().any(|line| line.contains("in step")), "{logged:?}");
@@ -167,11 +158,7 @@ fn transport_changes_are_logged() {
     let opened = scene.report(DriverEvent::Timer);
     assert!(matches!(opened.commands[..], [Command::OpenStream(_), ..]), "{:?}", opened.commands);
     scene.report(DriverEvent::StreamOpened);
-    scene.report(DriverEvent::StreamBatch(FeedBatch {
-        events: Vec::new(),
-        cursor: Some("c5".into()),
-        end: present(5),
-    }));
+    scene.report(caught_up(Vec::new(), 5));
     let logged = lines.take();
     assert!(logged.contains(&"INFO the feed comes by the stream again".to_owned()), "{logged:?}");
     assert_eq!(logged.last().unwrap(), "INFO in step head=5");
