@@ -28,12 +28,14 @@ use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::Replica;
 use crate::model::ConflictPolicy::{Ask, Mine, Theirs};
 use crate::model::*;
 use crate::store::edits::decisions::single;
 use crate::store::edits::resolve::{self, Resolution};
 use crate::store::edits::{self, Decided, EditError, answers, decide, plan, push, undo};
-use crate::store::read::view;
+use crate::store::read::filter::Condition;
+use crate::store::read::view::{self, RowQuery, Sort};
 use crate::store::sync_state::Home;
 use crate::store::{StoreError, feed, gate, open, schema, status, sync_state};
 
@@ -46,6 +48,40 @@ const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
 struct Scene {
     directory: PathBuf,
     db: Connection,
+}
+
+/// A home without a server, with the face of the crate.
+pub(super) struct Local {
+    pub(super) replica: Replica,
+    directory: tempfile::TempDir,
+}
+
+impl Local {
+    pub(super) fn new() -> Local {
+        let directory = tempfile::tempdir().unwrap();
+        Local { replica: Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap(), directory }
+    }
+
+    pub(super) fn db_path(&self) -> PathBuf {
+        self.directory.path().join("replica.db")
+    }
+
+    /// Makes a record. Returns its id.
+    pub(super) fn make(&self, kind: Kind, fields: Value) -> String {
+        self.replica.create(kind, &object(fields)).unwrap()
+    }
+
+    /// The titles of the rows that meet these conditions, at most nine, sorted by a column.
+    pub(super) fn titles(
+        &self,
+        kind: Kind,
+        column: &'static str,
+        descending: bool,
+        all: Vec<Condition>,
+    ) -> Vec<String> {
+        let query = RowQuery { conditions: all, ..RowQuery::all(kind, Sort { column, descending }, 9) };
+        self.replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect()
+    }
 }
 
 impl Drop for Scene {
@@ -144,11 +180,16 @@ impl<const N: usize> Edits for [i64; N] {
 }
 
 impl Scene {
-    fn new() -> Scene {
+    /// A replica before its first contact.
+    fn unconnected() -> Scene {
         let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
-        let mut db = open::read_write(&directory.join("replica.db")).unwrap();
-        assert!(sync_state::adopt_home(&mut db, &home()).unwrap());
-        Scene { directory, db }
+        Scene { db: open::read_write(&directory.join("replica.db")).unwrap(), directory }
+    }
+
+    fn new() -> Scene {
+        let mut scene = Scene::unconnected();
+        assert!(sync_state::adopt_home(&mut scene.db, &home()).unwrap());
+        scene
     }
 
     /// A replica with one task of the server, at revision 5.
@@ -259,8 +300,14 @@ impl Scene {
     }
 
     fn hear(&mut self, events: impl Events) -> &mut Self {
+        self.hear_at(events, at(0))
+    }
+
+    /// Hears events, when it is `now` by the clock of this machine.
+    fn hear_at(&mut self, events: impl Events, now: Timestamp) -> &mut Self {
         let events = events.list();
-        self.apply(FeedBatch { cursor: events.last().map(|e| format!("c{}", e.id)), events, end: BatchEnd::More })
+        let cursor = events.last().map(|e| format!("c{}", e.id));
+        self.apply_at(FeedBatch { cursor, events, end: BatchEnd::More }, now)
     }
 
     fn is_at_present(&mut self, head: i64) -> &mut Self {

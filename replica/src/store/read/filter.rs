@@ -161,26 +161,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::store::read::view::{RowQuery, Sort};
-    use crate::{Origin, Replica};
+    use crate::store::tests::Local;
 
     #[test]
     fn has_not_includes_records_without_value() {
-        let directory = tempfile::tempdir().unwrap();
-        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
-        let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
-        let garage = make(Kind::Room, json!({ "name": "Garage" }));
-        let attic = make(Kind::Room, json!({ "name": "Attic" }));
+        let home = Local::new();
+        let garage = home.make(Kind::Room, json!({ "name": "Garage" }));
+        let attic = home.make(Kind::Room, json!({ "name": "Attic" }));
         for (name, room) in [("Saw", Some(&garage)), ("Trunk", Some(&attic)), ("Lamp", None)] {
-            make(Kind::Inventory, json!({ "name": name, "room_id": room }));
+            home.make(Kind::Inventory, json!({ "name": name, "room_id": room }));
             let kind = room.map(|_| "room");
-            make(Kind::Task, json!({ "title": name, "subject_type": kind, "subject_id": room }));
+            home.make(Kind::Task, json!({ "title": name, "subject_type": kind, "subject_id": room }));
         }
-        let titles = |kind: Kind, column, field, test| {
-            let sort = Sort { column, descending: false };
-            let query = RowQuery { conditions: vec![Condition::field(field, test)], ..RowQuery::all(kind, sort, 9) };
-            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
-        };
+        let titles = |kind, column, field, test| home.titles(kind, column, false, vec![Condition::field(field, test)]);
         for (kind, column, field) in [(Kind::Inventory, "name", "room_id"), (Kind::Task, "title", "subject_id")] {
             assert_eq!(titles(kind, column, field, Test::Has("gar".into())), ["Saw"]);
             assert_eq!(titles(kind, column, field, Test::HasNot("gar".into())), ["Lamp", "Trunk"]);
@@ -210,19 +203,12 @@ mod tests {
 
     #[test]
     fn filter_ignores_case_beyond_ascii() {
-        let directory = tempfile::tempdir().unwrap();
-        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
-        let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
-        let stairs = make(Kind::Room, json!({ "name": "Überdachte Treppe" }));
+        let home = Local::new();
+        let stairs = home.make(Kind::Room, json!({ "name": "Überdachte Treppe" }));
         let tank = json!({ "title": "Öltank prüfen", "subject_type": "room", "subject_id": stairs });
-        make(Kind::Task, tank);
-        make(Kind::Task, json!({ "title": "Sweep" }));
-        let titles = |field, test| {
-            let sort = Sort { column: "title", descending: false };
-            let query =
-                RowQuery { conditions: vec![Condition::field(field, test)], ..RowQuery::all(Kind::Task, sort, 9) };
-            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
-        };
+        home.make(Kind::Task, tank);
+        home.make(Kind::Task, json!({ "title": "Sweep" }));
+        let titles = |field, test| home.titles(Kind::Task, "title", false, vec![Condition::field(field, test)]);
         for (field, text) in [("title", "öl"), ("title", "ÖLTANK PRÜ"), ("subject_id", "ÜBER"), ("subject_id", "über")]
         {
             assert_eq!(titles(field, Test::Has(text.into())), ["Öltank prüfen"], "{field}:{text}");
@@ -243,23 +229,19 @@ mod tests {
 
     #[test]
     fn subject_matches_title_part_or_whole_type() {
-        let directory = tempfile::tempdir().unwrap();
-        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
-        let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
+        let home = Local::new();
         for (kind, word, name) in [
             (Kind::Inventory, "inventory", "Vent fan"),
             (Kind::Inventory, "inventory", "Drill"),
             (Kind::Room, "room", "Hall"),
         ] {
-            let id = make(kind, json!({ "name": name }));
-            make(Kind::Task, json!({ "title": format!("Oil {name}"), "subject_type": word, "subject_id": id }));
+            let id = home.make(kind, json!({ "name": name }));
+            home.make(Kind::Task, json!({ "title": format!("Oil {name}"), "subject_type": word, "subject_id": id }));
         }
-        make(Kind::Task, json!({ "title": "Sweep", "subject_type": "home" }));
+        home.make(Kind::Task, json!({ "title": "Sweep", "subject_type": "home" }));
         let about = |text: &str| {
             let condition = Condition::field("subject_id", Test::Has(text.into()));
-            let sort = Sort { column: "title", descending: false };
-            let query = RowQuery { conditions: vec![condition], ..RowQuery::all(Kind::Task, sort, 9) };
-            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
+            home.titles(Kind::Task, "title", false, vec![condition])
         };
         assert_eq!(about("vent"), ["Oil Vent fan"]);
         assert_eq!(about("oo"), [""; 0]);
@@ -269,18 +251,12 @@ mod tests {
 
     #[test]
     fn any_lists_rows_of_each_condition() {
-        let directory = tempfile::tempdir().unwrap();
-        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
-        let make = |kind, of: serde_json::Value| replica.create(kind, &of.as_object().cloned().unwrap()).unwrap();
+        let home = Local::new();
         for room in ["Kitchen", "Attic", "Garage"] {
-            let id = make(Kind::Room, json!({ "name": room }));
-            make(Kind::Inventory, json!({ "name": format!("Lamp of the {room}"), "room_id": id }));
+            let id = home.make(Kind::Room, json!({ "name": room }));
+            home.make(Kind::Inventory, json!({ "name": format!("Lamp of the {room}"), "room_id": id }));
         }
-        let titles = |conditions: Vec<Condition>| {
-            let sort = Sort { column: "name", descending: true };
-            let query = RowQuery { conditions, ..RowQuery::all(Kind::Inventory, sort, 9) };
-            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
-        };
+        let titles = |conditions| home.titles(Kind::Inventory, "name", true, conditions);
         let room = |text: &str| Condition::field("room_id", Test::Has(text.into()));
         let either = Condition::Any(vec![room("kitch"), room("attic")]);
         assert_eq!(titles(vec![either.clone()]), ["Lamp of the Kitchen", "Lamp of the Attic"]);
@@ -292,19 +268,15 @@ mod tests {
 
     #[test]
     fn worth_is_value_or_price_times_quantity() {
-        let directory = tempfile::tempdir().unwrap();
-        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
-        let make = |of: serde_json::Value| replica.create(Kind::Inventory, &of.as_object().cloned().unwrap()).unwrap();
-        make(json!({ "name": "Chairs", "quantity": 8, "current_value": "130.50", "purchase_price": "900.00" }));
-        make(json!({ "name": "Glasses", "quantity": 12, "purchase_price": "3.10" }));
-        make(json!({ "name": "Heirloom" }));
-        make(json!({ "name": "Used up", "quantity": 0, "purchase_price": "40.00" }));
-        let titles = |column, test| {
-            let sort = Sort { column, descending: true };
-            let conditions = vec![Condition::field(WORTH, test)];
-            let query = RowQuery { conditions, ..RowQuery::all(Kind::Inventory, sort, 9) };
-            replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect::<Vec<_>>()
-        };
+        let home = Local::new();
+        home.make(
+            Kind::Inventory,
+            json!({ "name": "Chairs", "quantity": 8, "current_value": "130.50", "purchase_price": "900.00" }),
+        );
+        home.make(Kind::Inventory, json!({ "name": "Glasses", "quantity": 12, "purchase_price": "3.10" }));
+        home.make(Kind::Inventory, json!({ "name": "Heirloom" }));
+        home.make(Kind::Inventory, json!({ "name": "Used up", "quantity": 0, "purchase_price": "40.00" }));
+        let titles = |column, test| home.titles(Kind::Inventory, column, true, vec![Condition::field(WORTH, test)]);
         assert_eq!(titles(WORTH, Test::Set), ["Chairs", "Glasses", "Used up"]);
         assert_eq!(titles(WORTH, Test::Is("1044".into())), ["Chairs"]);
         assert_eq!(titles(WORTH, Test::Below("37.21".into())), ["Glasses", "Used up"]);

@@ -313,25 +313,10 @@ fn activity(connection: &Connection, since: &str) -> Result<Vec<(String, usize)>
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use hearth_contract::check::Fields;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
-    use crate::{Origin, Replica};
-
-    fn home() -> (tempfile::TempDir, PathBuf, Replica) {
-        let directory = tempfile::tempdir().unwrap();
-        let db = directory.path().join("replica.db");
-        let replica = Replica::open(&db, Origin::Cli).unwrap();
-        (directory, db, replica)
-    }
-
-    fn make(replica: &Replica, kind: Kind, fields: Value) {
-        let fields: Fields = fields.as_object().cloned().unwrap();
-        replica.create(kind, &fields).unwrap();
-    }
+    use crate::store::tests::Local;
 
     /// The days of a screen on Saturday, 21 November.
     fn days() -> Days {
@@ -345,7 +330,7 @@ mod tests {
 
     #[test]
     fn activity_counts_by_local_day() {
-        let (_directory, db, replica) = home();
+        let home = Local::new();
         let at = |clock: &str| format!("strftime('%Y-%m-%dT%H:%M:%fZ', '2026-11-21 {clock}', 'utc')");
         let statements = format!(
             "BEGIN; UPDATE _gate SET open = 1, change_count = change_count + 1;
@@ -354,30 +339,30 @@ mod tests {
             at("00:00"),
             at("23:59")
         );
-        Connection::open(&db).unwrap().execute_batch(&statements).unwrap();
-        assert_eq!(replica.figures("2026-11-21").unwrap().activity, [("2026-11-21".to_owned(), 2_usize)]);
-        assert!(replica.figures("2026-11-22").unwrap().activity.is_empty());
+        Connection::open(&home.db_path()).unwrap().execute_batch(&statements).unwrap();
+        assert_eq!(home.replica.figures("2026-11-21").unwrap().activity, [("2026-11-21".to_owned(), 2_usize)]);
+        assert!(home.replica.figures("2026-11-22").unwrap().activity.is_empty());
     }
 
     #[test]
     fn overview_limits_each_section_separately() {
-        let (_directory, _db, replica) = home();
+        let home = Local::new();
         for number in 0..DUE_MAX + 3 {
-            make(&replica, Kind::Task, json!({ "title": format!("Late {number}"), "due_on": "2026-11-01" }));
+            home.make(Kind::Task, json!({ "title": format!("Late {number}"), "due_on": "2026-11-01" }));
         }
-        make(&replica, Kind::Task, json!({ "title": "Über today", "due_on": "2026-11-21" }));
-        make(&replica, Kind::Task, json!({ "title": "Sunday", "due_on": "2026-11-22" }));
-        make(&replica, Kind::Task, json!({ "title": "Élan at the end", "due_on": "2026-11-29" }));
-        make(&replica, Kind::Task, json!({ "title": "Next month", "due_on": "2026-12-24", "priority": "urgent" }));
-        make(&replica, Kind::Task, json!({ "title": "Done", "due_on": "2026-12-23", "status": "done" }));
+        home.make(Kind::Task, json!({ "title": "Über today", "due_on": "2026-11-21" }));
+        home.make(Kind::Task, json!({ "title": "Sunday", "due_on": "2026-11-22" }));
+        home.make(Kind::Task, json!({ "title": "Élan at the end", "due_on": "2026-11-29" }));
+        home.make(Kind::Task, json!({ "title": "Next month", "due_on": "2026-12-24", "priority": "urgent" }));
+        home.make(Kind::Task, json!({ "title": "Done", "due_on": "2026-12-23", "status": "done" }));
         for number in 0..2 * EXPIRING_MAX + 3 {
             let item = json!({ "name": format!("Lamp {number}"), "warranty_expires_on": "2026-11-02" });
-            make(&replica, Kind::Inventory, item);
+            home.make(Kind::Inventory, item);
         }
-        make(&replica, Kind::Inventory, json!({ "name": "Oven", "warranty_expires_on": "2026-12-06" }));
-        make(&replica, Kind::Vehicle, json!({ "name": "Car", "insurance_expires_on": "2026-11-19" }));
-        make(&replica, Kind::Document, json!({ "title": "Élan's passport", "expires_on": "2026-12-31" }));
-        let overview = replica.overview(&days()).unwrap();
+        home.make(Kind::Inventory, json!({ "name": "Oven", "warranty_expires_on": "2026-12-06" }));
+        home.make(Kind::Vehicle, json!({ "name": "Car", "insurance_expires_on": "2026-11-19" }));
+        home.make(Kind::Document, json!({ "title": "Élan's passport", "expires_on": "2026-12-31" }));
+        let overview = home.replica.overview(&days()).unwrap();
         assert_eq!((overview.overdue, overview.today, overview.week), (DUE_MAX + 3, 1, 1));
         assert_eq!((overview.next_week, overview.open), (1, DUE_MAX + 7));
         let titles: Vec<&str> = overview.due.iter().skip(DUE_MAX).map(|row| row.title.as_str()).collect();
@@ -392,7 +377,7 @@ mod tests {
 
     #[test]
     fn urgent_task_without_day_is_listed() {
-        let (_directory, _db, replica) = home();
+        let home = Local::new();
         for (title, priority, day, status) in [
             ("Call the plumber", "urgent", None, "open"),
             ("Burst pipe", "urgent", None, "in_progress"),
@@ -401,9 +386,9 @@ mod tests {
             ("Was urgent", "urgent", None, "done"),
         ] {
             let task = json!({ "title": title, "priority": priority, "due_on": day, "status": status });
-            make(&replica, Kind::Task, task);
+            home.make(Kind::Task, task);
         }
-        let overview = replica.overview(&days()).unwrap();
+        let overview = home.replica.overview(&days()).unwrap();
         let titles: Vec<&str> = overview.urgent_tasks.iter().map(|row| row.title.as_str()).collect();
         assert_eq!((overview.urgent, titles), (2, vec!["Burst pipe", "Call the plumber"]));
     }

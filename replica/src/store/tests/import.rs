@@ -3,21 +3,11 @@
 use hearth_contract::schema::Kind;
 use hearth_exchange::import::{Counts, Options, read};
 
+use super::Local;
+use crate::Origin;
 use crate::store::read::view::{RowQuery, Sort};
-use crate::{Origin, Replica};
-
-struct Local {
-    replica: Replica,
-    _directory: tempfile::TempDir,
-}
 
 impl Local {
-    fn new() -> Local {
-        let directory = tempfile::tempdir().unwrap();
-        let replica = Replica::open(&directory.path().join("replica.db"), Origin::Cli).unwrap();
-        Local { replica, _directory: directory }
-    }
-
     /// Imports a text. Gives the counts, and whether anything was applied.
     fn import(&self, text: &str, partial: bool) -> ([usize; 4], bool) {
         let draft = read(text.as_bytes(), &Options::default()).unwrap();

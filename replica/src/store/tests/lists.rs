@@ -3,21 +3,20 @@
 use hearth_contract::schema::Kind;
 use serde_json::json;
 
+use super::Scene;
 use crate::store::read::filter::{Condition, Test, WAITING};
 use crate::store::read::totals::Weeks;
 use crate::store::read::view::{Near, Pending, RowQuery, Sort};
 use crate::store::read::{overview, page, related, totals, view};
 use crate::store::schema::worth::WORTH;
-use crate::store::{Connection, open, sync_state};
+use crate::store::{Connection, sync_state};
 
 /// A home of items in rooms and tasks on days, with many equal values.
-fn home() -> (std::path::PathBuf, Connection) {
-    let directory = std::env::temp_dir().join(format!("hearth-lists-{}", uuid::Uuid::new_v4()));
-    let mut connection = open::read_write(&directory.join("replica.db")).unwrap();
-    assert!(sync_state::leave_local(&mut connection).unwrap());
-    connection
-        .execute_batch(
-            "INSERT INTO rooms (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Kitchen'),
+fn home() -> Scene {
+    let mut scene = Scene::unconnected();
+    assert!(sync_state::leave_local(&mut scene.db).unwrap());
+    scene.does(
+        "INSERT INTO rooms (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Kitchen'),
                                                  ('00000000-0000-4000-8000-000000000002', 'Attic');
              WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 199)
              INSERT INTO inventory (name, room_id, category, current_value, quantity, warranty_expires_on)
@@ -31,9 +30,8 @@ fn home() -> (std::path::PathBuf, Connection) {
              SELECT 'Task ' || (i % 30), CASE i % 3 WHEN 0 THEN 'open' WHEN 1 THEN 'in_progress' ELSE 'done' END,
                     CASE i % 4 WHEN 0 THEN 'low' WHEN 1 THEN 'medium' WHEN 2 THEN 'high' ELSE 'urgent' END,
                     CASE WHEN i % 7 THEN date('2026-11-21', (i - 30) || ' days') END FROM n;",
-        )
-        .unwrap();
-    (directory, connection)
+    );
+    scene
 }
 
 /// Saturday, the Sunday after, and the Sunday of the next week.
@@ -51,15 +49,14 @@ fn of_first_task(connection: &Connection) -> [(Pending, bool); 2] {
 
 #[test]
 fn foreign_columns_do_not_mark_rows() {
-    let (directory, connection) = home();
-    assert_eq!(of_first_task(&connection), [(Pending::Waiting, false); 2]);
+    let Scene { db: connection, .. } = &home();
+    assert_eq!(of_first_task(connection), [(Pending::Waiting, false); 2]);
     for name in ["pending", "own"] {
         connection.execute_batch(&format!("ALTER TABLE tasks ADD COLUMN {name} TEXT")).unwrap();
-        assert_eq!(of_first_task(&connection), [(Pending::Waiting, false); 2], "{name}");
+        assert_eq!(of_first_task(connection), [(Pending::Waiting, false); 2], "{name}");
         connection.execute_batch(&format!("UPDATE tasks SET {name} = 'mine'")).unwrap();
-        assert_eq!(of_first_task(&connection), [(Pending::Waiting, false); 2], "{name}");
+        assert_eq!(of_first_task(connection), [(Pending::Waiting, false); 2], "{name}");
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 fn ids(connection: &Connection, query: &RowQuery) -> Vec<String> {
@@ -68,7 +65,7 @@ fn ids(connection: &Connection, query: &RowQuery) -> Vec<String> {
 
 #[test]
 fn pages_cover_list_in_every_order() {
-    let (directory, connection) = home();
+    let Scene { db: connection, .. } = &home();
     for (kind, column) in [
         (Kind::Inventory, "name"),
         (Kind::Inventory, "room_id"),
@@ -86,7 +83,7 @@ fn pages_cover_list_in_every_order() {
     ] {
         for descending in [false, true] {
             let all = RowQuery::all(kind, Sort { column, descending }, 1_000);
-            let whole = ids(&connection, &all);
+            let whole = ids(connection, &all);
             let mut seen = whole.clone();
             seen.sort();
             seen.dedup();
@@ -97,31 +94,30 @@ fn pages_cover_list_in_every_order() {
                     let expected = &whole[offset..whole.len().min(offset + 9)];
                     for near in [None, near] {
                         let part = RowQuery { offset, limit: 9, near, ..all.clone() };
-                        assert_eq!(ids(&connection, &part), expected, "{column} {descending} {offset} {number}");
+                        assert_eq!(ids(connection, &part), expected, "{column} {descending} {offset} {number}");
                     }
                 }
             }
         }
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn search_finds_common_and_rare_words() {
-    let (directory, connection) = home();
+    let Scene { db: connection, .. } = &home();
     for (column, descending) in [("name", false), ("current_value", true), ("room_id", false), ("quantity", false)] {
         let all = RowQuery::all(Kind::Inventory, Sort { column, descending }, 1_000);
-        let whole = page::page(&connection, &all).unwrap().rows;
+        let whole = page::page(connection, &all).unwrap().rows;
         for (words, many) in [("thing", 200), ("1", 55), ("12", 5), ("nothing", 0)] {
             let has = |title: &str| title.to_lowercase().split(' ').any(|word| word.starts_with(words));
             let found = RowQuery { words: words.to_owned(), ..all.clone() };
             let expected: Vec<_> = whole.iter().filter(|row| has(&row.title)).map(|row| row.id.clone()).collect();
-            assert_eq!((expected.len(), ids(&connection, &found)), (many, expected.clone()), "{words} by {column}");
+            assert_eq!((expected.len(), ids(connection, &found)), (many, expected.clone()), "{words} by {column}");
             let tools = vec![Condition::field("category", Test::Is("tool".into()))];
             let found = RowQuery { conditions: tools, ..found };
             let tools: Vec<_> =
                 whole.iter().filter(|row| has(&row.title) && row.fields["category"] == "tool").collect();
-            let page = page::page(&connection, &RowQuery { offset: 2, limit: 7, ..found.clone() }).unwrap();
+            let page = page::page(connection, &RowQuery { offset: 2, limit: 7, ..found.clone() }).unwrap();
             assert_eq!(page.total, tools.len());
             let expected: Vec<&str> = tools.iter().skip(2).take(7).map(|row| row.id.as_str()).collect();
             let seen: Vec<&str> = page.rows.iter().map(|row| row.id.as_str()).collect();
@@ -132,18 +128,17 @@ fn search_finds_common_and_rare_words() {
                     row.fields["current_value"].as_str().map(|text| text.replace('.', "").parse::<i64>().unwrap());
                 each.map_or(0, |each| each * quantity)
             };
-            let totals = totals::totals(&connection, &found, &weeks()).unwrap();
+            let totals = totals::totals(connection, &found, &weeks()).unwrap();
             assert_eq!(totals.cents.unwrap_or_default(), tools.iter().map(|row| cents(&row)).sum::<i64>());
         }
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn orders_sort_by_their_field() {
-    let (directory, connection) = home();
+    let Scene { db: connection, .. } = &home();
     let rows = |kind, column, descending| {
-        page::page(&connection, &RowQuery::all(kind, Sort { column, descending }, 1_000)).unwrap().rows
+        page::page(connection, &RowQuery::all(kind, Sort { column, descending }, 1_000)).unwrap().rows
     };
     let values: Vec<f64> = rows(Kind::Inventory, "current_value", true)
         .iter()
@@ -168,18 +163,17 @@ fn orders_sort_by_their_field() {
     assert!(rows(Kind::Task, "id", false).is_sorted_by_key(|row| row.id.clone()));
     let revs: Vec<Option<i64>> = rows(Kind::Task, "rev", true).iter().map(|row| row.rev).collect();
     assert!(revs.len() > 9 && revs.is_sorted_by(|a, b| a >= b), "{revs:?}");
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn totals_match_conditions() {
-    let (directory, connection) = home();
+    let Scene { db: connection, .. } = &home();
     let tasks = RowQuery::all(Kind::Task, Sort { column: "due_on", descending: false }, 1_000);
-    let totals = totals::totals(&connection, &tasks, &weeks()).unwrap();
+    let totals = totals::totals(connection, &tasks, &weeks()).unwrap();
     let count = |key: &str| totals.groups.iter().find(|group| group.key == key).map_or(0, |group| group.count);
     let with = |conditions: Vec<(&'static str, Test)>| {
         let conditions = conditions.into_iter().map(|(field, test)| Condition::field(field, test)).collect();
-        page::page(&connection, &RowQuery { conditions, ..tasks.clone() }).unwrap().total
+        page::page(connection, &RowQuery { conditions, ..tasks.clone() }).unwrap().total
     };
     let open = || ("status", Test::IsNot("done".into()));
     assert_eq!(count("overdue"), with(vec![open(), ("due_on", Test::Below("2026-11-21".into()))]));
@@ -189,35 +183,34 @@ fn totals_match_conditions() {
     assert_eq!(with(vec![("title", Test::Has("k 1_".into()))]), 0, "a wildcard is a letter");
     let things = RowQuery::all(Kind::Inventory, Sort { column: "room_id", descending: false }, 1_000);
     let in_attic = vec![Condition::field("room_id", Test::Has("attic".into()))];
-    let attic = page::page(&connection, &RowQuery { conditions: in_attic, ..things.clone() }).unwrap();
-    let groups = totals::totals(&connection, &things, &weeks()).unwrap();
+    let attic = page::page(connection, &RowQuery { conditions: in_attic, ..things.clone() }).unwrap();
+    let groups = totals::totals(connection, &things, &weeks()).unwrap();
     assert_eq!(groups.groups[0].title, "Attic");
     assert_eq!(groups.groups[0].count, attic.total);
     assert_eq!(groups.cents, Some(groups.groups.iter().map(|group| group.cents).sum()));
-    let figures = overview::figures(&connection, "2020-01-01").unwrap();
+    let figures = overview::figures(connection, "2020-01-01").unwrap();
     assert_eq!(figures.rooms.iter().map(|(_, cents)| cents).sum::<i64>(), groups.cents.unwrap());
     let days = crate::Days { weeks: weeks(), from: "2026-11-01".into(), until: "2026-12-31".into() };
-    let overview = overview::load_overview(&connection, &days).unwrap();
+    let overview = overview::load_overview(connection, &days).unwrap();
     assert_eq!((overview.overdue, overview.today), (count("overdue"), count("today")));
     assert_eq!((overview.week, overview.next_week), (count("week"), count("next_week")));
     assert!(overview.due.iter().all(|row| row.fields["due_on"].as_str().unwrap() <= "2026-11-29"));
     assert!(overview.expiring.is_sorted_by_key(|it| it.on.clone()) && overview.expiring[0].on.as_str() >= "2026-11-01");
-    let room = related::related(&connection, Kind::Room, "00000000-0000-4000-8000-000000000002", 3).unwrap();
+    let room = related::related(connection, Kind::Room, "00000000-0000-4000-8000-000000000002", 3).unwrap();
     assert_eq!((room.len(), room[0].total, room[0].first.len()), (1, attic.total, 3));
-    let changes = related::changes(&connection, Kind::Inventory, &attic.rows[0].id, 9).unwrap();
+    let changes = related::changes(connection, Kind::Inventory, &attic.rows[0].id, 9).unwrap();
     assert_eq!((changes.len(), changes[0].method.as_str(), changes[0].state.as_str()), (1, "create", "waiting"));
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn groups_follow_row_order() {
-    let (directory, connection) = home();
+    let Scene { db: connection, .. } = &home();
     for (kind, column) in
         [(Kind::Inventory, "category"), (Kind::Inventory, "room_id"), (Kind::Task, "status"), (Kind::Task, "priority")]
     {
         for descending in [false, true] {
             let query = RowQuery::all(kind, Sort { column, descending }, 1_000);
-            let mut keys: Vec<String> = page::page(&connection, &query)
+            let mut keys: Vec<String> = page::page(connection, &query)
                 .unwrap()
                 .rows
                 .iter()
@@ -227,17 +220,16 @@ fn groups_follow_row_order() {
                 })
                 .collect();
             keys.dedup();
-            let groups = totals::totals(&connection, &query, &weeks()).unwrap().groups;
+            let groups = totals::totals(connection, &query, &weeks()).unwrap().groups;
             let named: Vec<String> = groups.into_iter().map(|group| group.key).collect();
             assert_eq!(named, keys, "{column} {descending}");
         }
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn page_is_read_from_index() {
-    let (directory, connection) = home();
+    let Scene { db: connection, .. } = &home();
     for (kind, column) in
         [(Kind::Task, "due_on"), (Kind::Inventory, WORTH), (Kind::Inventory, "name"), (Kind::Document, "expires_on")]
     {
@@ -246,15 +238,14 @@ fn page_is_read_from_index() {
         let plan: String = connection.query_row(&text, [], |row| row.get("detail")).unwrap();
         assert!(plan.contains(&format!("_by_{column}")), "{plan}");
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn changes_by_others_read_newest_rows() {
-    let mut scene = super::Scene::new();
+    let mut scene = Scene::new();
     scene.hear(super::event(5, "created", "room", super::ROOM, serde_json::json!({ "name": "Theirs" })));
     scene.forces("UPDATE rooms SET updated_at = '2020-01-01T00:00:00.000Z'");
-    let latest = |scene: &super::Scene| {
+    let latest = |scene: &Scene| {
         let day = || "2026-11-21".to_owned();
         let days = crate::Days { weeks: Weeks { today: day(), this: day(), next: day() }, from: day(), until: day() };
         overview::load_overview(&scene.db, &days).unwrap().latest.map(|latest| latest.title)
@@ -272,7 +263,7 @@ fn changes_by_others_read_newest_rows() {
 
 #[test]
 fn expiring_reads_each_record_once() {
-    let mut scene = super::Scene::new();
+    let mut scene = Scene::new();
     let day = |n: i64| if n % 3 == 0 { "NULL".to_owned() } else { format!("'20{}-02-03'", 20 + n * 7 % 60) };
     for n in 0..12 {
         scene.does(&format!("INSERT INTO inventory (name, warranty_expires_on) VALUES ('item {n}', {})", day(n)));
@@ -293,9 +284,8 @@ fn expiring_reads_each_record_once() {
         UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
         UNION ALL SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents)
         WHERE expires_on IS NOT NULL ORDER BY expires_on, name";
-    let of = |scene: &super::Scene, query: &str| {
-        scene.rows(&format!("SELECT expires_on, what, kind, id, name FROM ({query})"))
-    };
+    let of =
+        |scene: &Scene, query: &str| scene.rows(&format!("SELECT expires_on, what, kind, id, name FROM ({query})"));
     let records = "SELECT expires_on, what, kind, record_id AS id, name FROM expiring";
     for tables in ["", "inventory", "vehicles", "documents"] {
         if !tables.is_empty() {
@@ -311,7 +301,7 @@ fn expiring_reads_each_record_once() {
 
 #[test]
 fn home_value_keeps_rooms_of_equal_name() {
-    let mut scene = super::Scene::new();
+    let mut scene = Scene::new();
     for n in 1..=2 {
         let room = format!("0190a3b0-0000-7000-8000-0000000000a{n}");
         scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{room}', 'Bedroom')"));
@@ -330,7 +320,7 @@ fn home_value_keeps_rooms_of_equal_name() {
 
 #[test]
 fn numbers_in_names_sort_by_value() {
-    let mut scene = super::Scene::new();
+    let mut scene = Scene::new();
     let sorted = "2 chairs|4|9x30|10 chairs|16x9|16x20|Bike|Bike 2|bike 2 red|Bike 10|bike 10 red|E2|E10|Shelf 2 box 9|Shelf 2 box 10|Shelf 10 box 1|v1.9|v1.10|Велосипед 2|Велосипед 10";
     let sorted: Vec<&str> = sorted.split('|').collect();
     for name in sorted.iter().rev() {
@@ -362,7 +352,7 @@ fn numbers_in_names_sort_by_value() {
 
 #[test]
 fn worth_is_equal_in_rows_sums_and_views() {
-    let mut scene = super::Scene::new();
+    let mut scene = Scene::new();
     scene.does("INSERT INTO rooms (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Kitchen')");
     scene.does(
         "INSERT INTO inventory (name, room_id, quantity, current_value, purchase_price) VALUES
@@ -398,7 +388,7 @@ fn worth_is_equal_in_rows_sums_and_views() {
 
 #[test]
 fn tasks_of_item_come_open_first_by_day() {
-    let mut scene = super::Scene::new();
+    let mut scene = Scene::new();
     let saw = "00000000-0000-4000-8000-000000000009";
     scene.does(&format!("INSERT INTO inventory (id, name) VALUES ('{saw}', 'Saw')"));
     scene.does(&format!(

@@ -7,8 +7,7 @@ const ITEM: &str = "0190a3b0-0000-7000-8000-0000000000a2";
 
 /// A home without a server: an item in a room, a task about the room, a document about the item.
 fn local_home() -> Scene {
-    let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
-    let mut scene = Scene { db: open::read_write(&directory.join("replica.db")).unwrap(), directory };
+    let mut scene = Scene::unconnected();
     for text in [
         format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Hall')"),
         format!("INSERT INTO inventory (id, name, room_id) VALUES ('{ITEM}', 'Chair', '{ROOM}')"),

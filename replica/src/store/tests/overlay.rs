@@ -261,9 +261,8 @@ fn batch_after_another_checkpoint_is_not_applied() {
     let mut scene = Scene::with_task_at_present();
     let after = feed::checkpoint(&scene.db).unwrap();
     scene.hear(task(6, "Sweep", "low"));
-    let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(0) };
     let batch = FeedBatch { events: vec![task(9, "Mop", "low")], ..FeedBatch::default() };
-    let applied = feed::apply(&mut scene.db, &batch, Some(after), &proof);
+    let applied = feed::apply(&mut scene.db, &batch, Some(after), &live(at(0)));
     assert!(matches!(applied, Err(StoreError::ContentReplaced)), "{applied:?}");
     scene.shows("SELECT title, (SELECT position FROM _sync) FROM tasks", json!(["Sweep", 6]));
 }

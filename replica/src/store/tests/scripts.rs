@@ -289,11 +289,10 @@ fn status_needs_recent_contact() {
 
 #[test]
 fn home_id_is_null_before_the_first_contact() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut db = crate::store::open::read_write(&directory.path().join("replica.db")).unwrap();
-    assert_eq!(status::load_status(&db).unwrap().home_id, None);
-    sync_state::record_greeting(&mut db, &greeting(3, &[]), at(0)).unwrap();
-    assert_eq!(status::load_status(&db).unwrap().home_id.as_deref(), Some(super::HOME));
+    let mut scene = Scene::unconnected();
+    assert_eq!(status::load_status(&scene.db).unwrap().home_id, None);
+    scene.greets(3, &[]);
+    assert_eq!(status::load_status(&scene.db).unwrap().home_id.as_deref(), Some(super::HOME));
 }
 
 #[test]
@@ -317,8 +316,7 @@ fn backfill_reports_no_lag() {
     let greeting = sync_state::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
     sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     let batch = FeedBatch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), end: BatchEnd::More };
-    let (phase, transport) = ("backfilling", "stream");
-    let proof = feed::Proof { phase, reason: None, transport, is_current: false, now: at(0) };
+    let proof = feed::Proof { phase: "backfilling", is_current: false, ..live(at(0)) };
     feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.position), ("backfilling", 5));
@@ -334,9 +332,7 @@ fn clock_ahead_keeps_retention_bounded() {
     sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     let ahead = Timestamp::from_millis(8_000_000_000_000);
     let batch = FeedBatch { end: BatchEnd::Present { head: Some(9) }, ..FeedBatch::default() };
-    let (phase, transport) = ("live", "stream");
-    let proof = feed::Proof { phase, reason: None, transport, is_current: true, now: ahead };
-    feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
+    scene.apply_at(batch, ahead);
     assert_eq!(status::load_status(&scene.db).unwrap().retention_left_seconds, Some(86_400));
 }
 

@@ -7,10 +7,7 @@ const YEAR_MILLIS: i64 = 365 * 24 * 3600 * 1000;
 /// A change of the task by somebody else, at the server's time. The local clock is a year ahead.
 fn changed_there(scene: &mut Scene, id: i64, title: &str, millis: i64) {
     let event = hearth_contract::event::Event { created_at: at(millis), ..task(id, title, "low") };
-    let batch = FeedBatch { cursor: Some(format!("c{id}")), events: vec![event], end: BatchEnd::More };
-    let proof =
-        feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: at(YEAR_MILLIS) };
-    feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
+    scene.hear_at(event, at(YEAR_MILLIS));
 }
 
 #[test]

@@ -154,9 +154,7 @@ fn forgotten_completion_still_awaits_its_next_task() {
     // The connection broke between two events, and the history forgets the completion before the next task arrives.
     let month_later = at(31 * 24 * 3600 * 1000);
     let next_event = Event { created_at: month_later, ..of_series(7, &next(), "open", "2026-02-28") };
-    let batch = FeedBatch { cursor: Some("c7".into()), events: vec![next_event], end: BatchEnd::More };
-    let proof = feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now: month_later };
-    feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
+    scene.hear_at(next_event, month_later);
     assert_eq!(scene.outcomes(), "2 superseded");
     assert_eq!((scene.next_task()[4].as_i64(), scene.states().as_str()), (Some(7), ""));
 }
