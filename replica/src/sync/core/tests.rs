@@ -38,6 +38,42 @@ pub(super) fn identity(home: &str, scopes: &[&str]) -> Identity {
     }
 }
 
+impl From<LinkInput> for Event {
+    fn from(input: LinkInput) -> Event {
+        Event::Link(input)
+    }
+}
+
+impl From<PushInput> for Event {
+    fn from(input: PushInput) -> Event {
+        Event::Push(input)
+    }
+}
+
+impl From<ReconcileInput> for Event {
+    fn from(input: ReconcileInput) -> Event {
+        Event::Reconcile(input)
+    }
+}
+
+impl Core {
+    /// Gives an input of a machine. Returns the actions.
+    fn take(&mut self, now: Millis, input: impl Into<Event>) -> Vec<Action> {
+        self.handle(now, input.into())
+    }
+}
+
+/// What the link finds on disk when the replica has been filled.
+pub(super) fn filled(holds_streams_back: bool, is_paused: bool) -> Start {
+    let (cursor, home_id) = (Some("c1".into()), Some("home".into()));
+    Start { cursor, is_filled: true, home_id, holds_streams_back, is_paused }
+}
+
+/// The server tells its head.
+pub(super) fn head() -> LinkInput {
+    LinkInput::Greeted(Ok(Greeting::FeedHead(FeedHead { head: Some(9), retention_seconds: None })))
+}
+
 /// The first start of a replica.
 fn begun(is_paused: bool) -> Event {
     let link = Start { cursor: None, is_filled: false, home_id: None, holds_streams_back: false, is_paused };
@@ -46,21 +82,18 @@ fn begun(is_paused: bool) -> Event {
 
 /// The start of a replica that has been filled.
 fn on_disk(reconcile: Option<Reconcile>) -> Event {
-    let (cursor, home_id) = (Some("c1".into()), Some("home".into()));
-    let link = Start { cursor, is_filled: true, home_id, holds_streams_back: false, is_paused: false };
-    Event::Started { link, reconcile }
+    Event::Started { link: filled(false, false), reconcile }
 }
 
 fn greet(core: &mut Core, now: Millis) -> Vec<Action> {
-    let head = FeedHead { head: Some(9), retention_seconds: None };
-    let answers = [Greeting::Identity(identity("home", &[])), Greeting::FeedHead(head)];
-    answers.into_iter().flat_map(|answer| core.handle(now, Event::Link(LinkInput::Greeted(Ok(answer))))).collect()
+    let answers = [LinkInput::Greeted(Ok(Greeting::Identity(identity("home", &[])))), head()];
+    answers.into_iter().flat_map(|answer| core.take(now, answer)).collect()
 }
 
 /// A sync whose stream is requested.
 fn started(until: Until) -> Core {
     let mut core = Core::new(until, 7);
-    core.handle(0, on_disk(None));
+    core.take(0, on_disk(None));
     assert_eq!(greet(&mut core, 0), [Action::OpenStream { cursor: Some("c1".into()) }]);
     core
 }
@@ -68,39 +101,46 @@ fn started(until: Until) -> Core {
 /// A sync in contact.
 fn opened(until: Until) -> Core {
     let mut core = started(until);
-    core.handle(0, stream(StreamEvent::Opened));
-    core.handle(0, planned(&[], false));
+    core.take(0, stream(StreamEvent::Opened));
+    core.take(0, planned(&[], false));
     core
 }
 
-fn stream(event: StreamEvent) -> Event {
-    Event::Link(LinkInput::Stream(event))
+pub(super) fn stream(event: StreamEvent) -> LinkInput {
+    LinkInput::Stream(event)
 }
 
 /// The stream reaches the present.
-fn ready(head: i64) -> Event {
+pub(super) fn ready(head: i64) -> LinkInput {
     let cursor = Some(format!("c{head}"));
     stream(StreamEvent::Batch(FeedBatch { end: present(head), cursor, ..FeedBatch::default() }))
 }
 
-fn cut() -> Event {
+pub(super) fn cut() -> LinkInput {
     stream(StreamEvent::Ended(Failure::NoAnswer("cut".into())))
 }
 
-fn timer() -> Event {
-    Event::Link(LinkInput::Timer)
+fn key_changed() -> LinkInput {
+    LinkInput::Control(Control::KeyChanged)
 }
 
-fn key_changed() -> Event {
-    Event::Link(LinkInput::Control(Control::KeyChanged))
+pub(super) fn disk_full() -> LinkInput {
+    LinkInput::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull }
 }
 
-fn disk_full() -> Event {
-    Event::Link(LinkInput::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull })
+fn stop() -> LinkInput {
+    LinkInput::Control(Control::End(EndReason::Done))
 }
 
-fn stop() -> Event {
-    Event::Link(LinkInput::Control(Control::End(EndReason::Done)))
+/// The server wants no stream for this time.
+pub(super) fn too_many(retry_after: Millis) -> LinkInput {
+    let later = Refusal { retry_after: Some(retry_after), ..refusal(429, "too_many_streams") };
+    stream(StreamEvent::Ended(Failure::Refused(later)))
+}
+
+/// A poll that finds nothing after the cursor.
+pub(super) fn nothing_new() -> LinkInput {
+    LinkInput::Polled(Ok(FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() }))
 }
 
 fn pause(is_paused: bool) -> Event {
@@ -109,11 +149,9 @@ fn pause(is_paused: bool) -> Event {
 
 /// The server wants no stream for a minute, and a poll finds nothing new.
 fn polling(core: &mut Core) {
-    let later = Refusal { retry_after: Some(60_000), ..refusal(429, "too_many_streams") };
-    core.handle(0, stream(StreamEvent::Ended(Failure::Refused(later))));
-    let nothing = FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() };
-    core.handle(0, Event::Link(LinkInput::Polled(Ok(nothing))));
-    core.handle(0, batch_applied());
+    core.take(0, too_many(60_000));
+    core.take(0, nothing_new());
+    core.take(0, batch_applied());
 }
 
 /// The database has applied a batch without a new position.
@@ -126,34 +164,42 @@ fn phases(actions: &[Action]) -> Vec<Phase> {
     actions.iter().filter_map(|e| if let Action::ShowPhase { phase, .. } = e { Some(*phase) } else { None }).collect()
 }
 
-/// Edits of different kinds, so each needs a request of its own.
-fn planned(edits: &[i64], has_open_edits: bool) -> Event {
+/// An edit. Edits with numbers that follow each other are of different kinds, so each needs a request of its own.
+pub(super) fn one(edit: i64) -> ReadyEdits {
     let kinds = [Kind::Room, Kind::Task, Kind::Vehicle];
-    let one =
-        |edit: &i64| ReadyEdits { edits: vec![*edit], kind: kinds[*edit as usize % 3], is_frozen: false, bytes: 100 };
-    Event::Push(PushInput::Planned { ready: edits.iter().map(one).collect(), has_open_edits })
+    ReadyEdits { edits: vec![edit], kind: kinds[edit as usize % 3], is_frozen: false, bytes: 100 }
 }
 
-fn completed(edit: i64, answer: Result<EditAnswers, Failure>) -> Event {
-    Event::Push(PushInput::Completed { sent: vec![edit], carried: vec![edit], answer, is_stale: false })
+fn planned(edits: &[i64], has_open_edits: bool) -> PushInput {
+    PushInput::Planned { ready: edits.iter().copied().map(one).collect(), has_open_edits }
 }
 
-fn accepted(edit: i64, rev: i64) -> Event {
-    completed(edit, Ok(vec![(edit, Ok(Some(rev)))]))
+/// A request with edits has ended.
+pub(super) fn completed(edits: &[i64], answer: Result<EditAnswers, Failure>) -> PushInput {
+    PushInput::Completed { sent: edits.to_vec(), carried: edits.to_vec(), answer, is_stale: false }
+}
+
+fn accepted(edit: i64, rev: i64) -> PushInput {
+    completed(&[edit], Ok(vec![(edit, Ok(Some(rev)))]))
 }
 
 /// The server refuses the key for an edit.
-fn key_refused(edit: i64) -> Event {
-    completed(edit, Err(Failure::Refused(refusal(403, "insufficient_scope"))))
+pub(super) fn key_refused(edit: i64, error_type: &str) -> PushInput {
+    completed(&[edit], Err(Failure::Refused(refusal(403, error_type))))
+}
+
+/// The edits sent, by request.
+pub(super) fn calls(actions: &[Action]) -> Vec<Vec<i64>> {
+    let calls = |action: &Action| match action {
+        Action::SendEdits { requests } => requests.iter().map(|groups| groups.concat()).collect(),
+        _ => Vec::new(),
+    };
+    actions.iter().flat_map(calls).collect()
 }
 
 /// The edits sent.
-fn sent(actions: &[Action]) -> Vec<i64> {
-    let edits = |action: &Action| match action {
-        Action::SendEdits { requests } => requests.concat().concat(),
-        _ => Vec::new(),
-    };
-    actions.iter().flat_map(edits).collect()
+pub(super) fn sent(actions: &[Action]) -> Vec<i64> {
+    calls(actions).concat()
 }
 
 fn is_done(actions: &[Action]) -> bool {
@@ -163,16 +209,14 @@ fn is_done(actions: &[Action]) -> bool {
 #[test]
 fn phase_follows_the_feed() {
     let mut core = started(Until::Stopped);
-    assert_eq!(phases(&core.handle(0, stream(StreamEvent::Opened))), [Phase::CatchingUp]);
-    let actions = core.handle(1, ready(9));
+    assert_eq!(phases(&core.take(0, stream(StreamEvent::Opened))), [Phase::CatchingUp]);
+    let actions = core.take(1, ready(9));
     assert!(matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Live, .. }]), "{actions:?}");
-    assert_eq!(phases(&core.handle(2, cut())), [Phase::Offline]);
+    assert_eq!(phases(&core.take(2, cut())), [Phase::Offline]);
 
     let mut core = started(Until::Stopped);
-    let later = Refusal { retry_after: Some(60_000), ..refusal(429, "too_many_streams") };
-    core.handle(0, stream(StreamEvent::Ended(Failure::Refused(later))));
-    let nothing = FeedBatch { end: present(9), ..FeedBatch::default() };
-    let actions = core.handle(0, Event::Link(LinkInput::Polled(Ok(nothing))));
+    core.take(0, too_many(60_000));
+    let actions = core.take(0, nothing_new());
     let [Action::SaveContact(_), Action::PlanEdits, Action::ApplyBatch { phase, transport, is_current, .. }] =
         &actions[..]
     else {
@@ -184,80 +228,80 @@ fn phase_follows_the_feed() {
 #[test]
 fn backfill_allows_push() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, begun(false));
+    core.take(0, begun(false));
     greet(&mut core, 0);
-    assert!(sent(&core.handle(0, planned(&[1], true))).is_empty(), "not before the cursor is accepted");
-    let actions = core.handle(0, stream(StreamEvent::Opened));
+    assert!(sent(&core.take(0, planned(&[1], true))).is_empty(), "not before the cursor is accepted");
+    let actions = core.take(0, stream(StreamEvent::Opened));
     assert_eq!((phases(&actions), sent(&actions)), (vec![Phase::Backfilling], vec![1]));
 }
 
 #[test]
 fn answer_without_contact_causes_no_pause() {
     let mut core = opened(Until::Stopped);
-    core.handle(0, planned(&[1], true));
-    core.handle(1, cut());
-    core.handle(2, completed(1, Err(Failure::NoAnswer("cut".into()))));
+    core.take(0, planned(&[1], true));
+    core.take(1, cut());
+    core.take(2, completed(&[1], Err(Failure::NoAnswer("cut".into()))));
     assert!(core.wake_at().is_some_and(|at| at < 1_000), "only the link's pause");
 }
 
 #[test]
 fn other_home_blocks_the_sync() {
     let mut core = Core::new(Until::Current, 7);
-    core.handle(0, on_disk(None));
-    core.handle(0, Event::Link(LinkInput::Greeted(Ok(Greeting::FeedHead(FeedHead::default())))));
+    core.take(0, on_disk(None));
+    core.take(0, LinkInput::Greeted(Ok(Greeting::FeedHead(FeedHead::default()))));
     let other = Greeting::Identity(identity("other", &[]));
-    let actions = core.handle(0, Event::Link(LinkInput::Greeted(Ok(other))));
+    let actions = core.take(0, LinkInput::Greeted(Ok(other)));
     let ends = actions.iter().filter(|action| matches!(action, Action::Finish(EndReason::Blocked(..)))).count();
     assert_eq!((ends, phases(&actions)), (1, vec![Phase::Blocked]));
-    assert!(core.handle(1, ready(9)).is_empty(), "no batch is applied");
+    assert!(core.take(1, ready(9)).is_empty(), "no batch is applied");
 }
 
 #[test]
 fn single_run_ends_when_edits_are_confirmed() {
     let mut core = opened(Until::Pushed);
-    core.handle(0, planned(&[1], true));
-    core.handle(1, ready(9));
-    assert!(!is_done(&core.handle(1, batch_applied())));
-    let actions = core.handle(2, accepted(1, 10));
+    core.take(0, planned(&[1], true));
+    core.take(1, ready(9));
+    assert!(!is_done(&core.take(1, batch_applied())));
+    let actions = core.take(2, accepted(1, 10));
     assert!(!is_done(&actions) && actions.contains(&Action::PlanEdits));
-    assert!(!is_done(&core.handle(2, planned(&[], true))), "accepted, but not confirmed by the feed");
-    core.handle(3, stream(StreamEvent::Batch(FeedBatch { cursor: Some("c10".into()), ..FeedBatch::default() })));
-    assert_eq!(core.handle(3, batch_applied()), [Action::PlanEdits]);
-    assert!(is_done(&core.handle(3, planned(&[], false))));
+    assert!(!is_done(&core.take(2, planned(&[], true))), "accepted, but not confirmed by the feed");
+    core.take(3, stream(StreamEvent::Batch(FeedBatch { cursor: Some("c10".into()), ..FeedBatch::default() })));
+    assert_eq!(core.take(3, batch_applied()), [Action::PlanEdits]);
+    assert!(is_done(&core.take(3, planned(&[], false))));
 
     let mut core = opened(Until::Current);
-    core.handle(0, ready(9));
-    assert!(is_done(&core.handle(0, batch_applied())));
+    core.take(0, ready(9));
+    assert!(is_done(&core.take(0, batch_applied())));
 }
 
 #[test]
 fn accepted_edit_is_polled_for() {
     let mut core = started(Until::Stopped);
     polling(&mut core);
-    core.handle(1, planned(&[1], true));
+    core.take(1, planned(&[1], true));
     assert_eq!(core.wake_at(), Some(20_000), "a poll would make the answer stale");
-    core.handle(2_000, accepted(1, 10));
+    core.take(2_000, accepted(1, 10));
     assert_eq!(core.wake_at(), Some(2_000), "the edit's event is there");
 }
 
 #[test]
 fn pause_closes_the_stream_and_resume_greets() {
     let mut core = opened(Until::Stopped);
-    let actions = core.handle(1, pause(true));
+    let actions = core.take(1, pause(true));
     assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Paused]));
-    assert_eq!((core.handle(2, pause(true)), core.wake_at()), (vec![], None));
-    assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
-    assert_eq!(core.handle(4, pause(false)), [Request::Identity, Request::FeedHead].map(Action::Request));
+    assert_eq!((core.take(2, pause(true)), core.wake_at()), (vec![], None));
+    assert!(sent(&core.take(3, planned(&[1], true))).is_empty());
+    assert_eq!(core.take(4, pause(false)), [Request::Identity, Request::FeedHead].map(Action::Request));
     greet(&mut core, 5);
-    assert_eq!(sent(&core.handle(5, stream(StreamEvent::Opened))), [1]);
+    assert_eq!(sent(&core.take(5, stream(StreamEvent::Opened))), [1]);
 }
 
 #[test]
 fn pause_survives_a_restart() {
     let began = |until| {
         let mut core = Core::new(until, 7);
-        let mut actions = core.handle(0, begun(true));
-        actions.extend(core.handle(0, pause(true)));
+        let mut actions = core.take(0, begun(true));
+        actions.extend(core.take(0, pause(true)));
         actions
     };
     assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
@@ -267,56 +311,56 @@ fn pause_survives_a_restart() {
 #[test]
 fn refused_write_reloads_the_state_on_disk() {
     let mut core = opened(Until::Current);
-    core.handle(0, planned(&[1], true));
-    core.handle(1, ready(9));
-    let actions = core.handle(1, disk_full());
+    core.take(0, planned(&[1], true));
+    core.take(1, ready(9));
+    let actions = core.take(1, disk_full());
     assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Blocked]));
     assert!(!core.may_carry_files());
     let at = core.wake_at().unwrap();
-    assert_eq!(core.handle(at, timer()), [Action::ReloadState]);
-    core.handle(at, on_disk(None));
+    assert_eq!(core.take(at, LinkInput::Timer), [Action::ReloadState]);
+    core.take(at, on_disk(None));
     greet(&mut core, at);
-    let actions = core.handle(at, stream(StreamEvent::Opened));
+    let actions = core.take(at, stream(StreamEvent::Opened));
     assert!(actions.contains(&Action::PlanEdits), "{actions:?}");
-    assert_eq!(sent(&core.handle(at, planned(&[1], true))), [1], "the same edit again");
-    core.handle(at, ready(9));
-    assert!(is_done(&core.handle(at, batch_applied())), "the batch before the failure does not count");
+    assert_eq!(sent(&core.take(at, planned(&[1], true))), [1], "the same edit again");
+    core.take(at, ready(9));
+    assert!(is_done(&core.take(at, batch_applied())), "the batch before the failure does not count");
 }
 
 #[test]
 fn refused_write_revives_an_ended_sync() {
     let mut core = opened(Until::Stopped);
-    assert!(is_done(&core.handle(1, stop())));
-    assert_eq!(core.handle(1, ready(9)), []);
+    assert!(is_done(&core.take(1, stop())));
+    assert_eq!(core.take(1, ready(9)), []);
     // The actions before the end were not saved, so the end was not reported.
-    core.handle(1, disk_full());
-    assert!(is_done(&core.handle(2, stop())));
+    core.take(1, disk_full());
+    assert!(is_done(&core.take(2, stop())));
 }
 
 #[test]
 fn new_key_greets_before_it_sends() {
     let mut core = opened(Until::Stopped);
-    core.handle(1, stream(StreamEvent::Ended(Failure::Refused(refusal(401, "invalid_api_key")))));
+    core.take(1, stream(StreamEvent::Ended(Failure::Refused(refusal(401, "invalid_api_key")))));
     assert!(core.wake_at().unwrap() > 50_000);
     let again = [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
-    assert_eq!(core.handle(3, key_changed()), again);
-    assert!(sent(&core.handle(3, planned(&[1], true))).is_empty());
+    assert_eq!(core.take(3, key_changed()), again);
+    assert!(sent(&core.take(3, planned(&[1], true))).is_empty());
     greet(&mut core, 4);
-    assert_eq!(sent(&core.handle(4, stream(StreamEvent::Opened))), [1]);
+    assert_eq!(sent(&core.take(4, stream(StreamEvent::Opened))), [1]);
     // The same while in contact: the key may belong to another home.
-    assert_eq!(core.handle(5, key_changed()), again);
-    core.handle(6, pause(true));
-    assert_eq!(core.handle(7, key_changed()), [], "the pause continues");
+    assert_eq!(core.take(5, key_changed()), again);
+    core.take(6, pause(true));
+    assert_eq!(core.take(7, key_changed()), [], "the pause continues");
 }
 
 #[test]
 fn refused_key_of_an_edit_is_forgotten_with_the_key() {
-    for forget in [key_changed(), pause(true)] {
+    for forget in [key_changed().into(), pause(true)] {
         let mut core = opened(Until::Stopped);
-        core.handle(0, planned(&[1], true));
-        assert_eq!(phases(&core.handle(1, key_refused(1))), [Phase::NeedsKey]);
+        core.take(0, planned(&[1], true));
+        assert_eq!(phases(&core.take(1, key_refused(1, "insufficient_scope"))), [Phase::NeedsKey]);
         assert_eq!(core.reason().as_deref(), Some("insufficient_scope"));
-        core.handle(2, forget);
+        core.take(2, forget);
         assert_eq!(core.reason(), None);
     }
 }
@@ -324,38 +368,38 @@ fn refused_key_of_an_edit_is_forgotten_with_the_key() {
 #[test]
 fn missing_scope_ends_a_single_run_last() {
     let mut core = opened(Until::Pushed);
-    core.handle(0, planned(&[1, 2], true));
+    core.take(0, planned(&[1, 2], true));
     let ended = |actions: &[Action]| actions.iter().any(|e| matches!(e, Action::Finish(EndReason::NeedsKey(_))));
-    let actions = core.handle(1, key_refused(1));
+    let actions = core.take(1, key_refused(1, "insufficient_scope"));
     assert_eq!((ended(&actions), phases(&actions)), (false, vec![Phase::NeedsKey]));
-    assert!(!ended(&core.handle(1, accepted(2, 10))));
-    core.handle(1, planned(&[1], true));
-    assert!(!ended(&core.handle(1, planned(&[1], true))), "the present is not reached");
-    let actions = core.handle(2, ready(10));
+    assert!(!ended(&core.take(1, accepted(2, 10))));
+    core.take(1, planned(&[1], true));
+    assert!(!ended(&core.take(1, planned(&[1], true))), "the present is not reached");
+    let actions = core.take(2, ready(10));
     let [Action::ApplyBatch { phase: Phase::NeedsKey, reason: Some(reason), .. }] = &actions[..] else {
         panic!("the feed proves nothing: {actions:?}")
     };
     assert_eq!(reason, "insufficient_scope");
-    assert!(ended(&core.handle(2, batch_applied())));
+    assert!(ended(&core.take(2, batch_applied())));
     // The feed alone does not need the scope.
     let mut core = opened(Until::Current);
-    core.handle(0, planned(&[1], true));
-    core.handle(1, key_refused(1));
-    core.handle(1, planned(&[1], true));
-    core.handle(2, ready(10));
-    assert!(is_done(&core.handle(2, batch_applied())));
+    core.take(0, planned(&[1], true));
+    core.take(1, key_refused(1, "insufficient_scope"));
+    core.take(1, planned(&[1], true));
+    core.take(2, ready(10));
+    assert!(is_done(&core.take(2, batch_applied())));
 }
 
 #[test]
 fn rate_limit_is_named_as_the_reason() {
     let mut core = Core::new(Until::Stopped, 7);
-    core.handle(0, on_disk(None));
+    core.take(0, on_disk(None));
     let limits = Some(Limits { reads: 300, writes: 1, bulk: 20 });
     let identity = Greeting::Identity(Identity { limits, ..identity("home", &[]) });
     for answer in [identity, Greeting::FeedHead(FeedHead::default())] {
-        core.handle(0, Event::Link(LinkInput::Greeted(Ok(answer))));
+        core.take(0, LinkInput::Greeted(Ok(answer)));
     }
-    core.handle(0, stream(StreamEvent::Opened));
-    assert_eq!(sent(&core.handle(1, planned(&[1, 2], true))), [1]);
+    core.take(0, stream(StreamEvent::Opened));
+    assert_eq!(sent(&core.take(1, planned(&[1, 2], true))), [1]);
     assert_eq!(core.reason().as_deref(), Some(RATE_LIMITED));
 }

@@ -11,7 +11,9 @@ use super::super::backoff::{BACKOFF_FIRST, BACKOFF_MAX, Backoff};
 use super::super::clock::Millis;
 use super::super::goal::Until;
 use super::super::outcome::{Expired, Refusal};
-use super::super::tests::{arrows, identity, present, refusal};
+use super::super::tests::{
+    arrows, cut, disk_full, filled, head, identity, nothing_new, present, ready, refusal, stream, too_many,
+};
 use super::state::{Following, PollState, State, StreamState};
 use super::*;
 use crate::model::{BatchEnd, Transport};
@@ -69,14 +71,9 @@ impl Scene {
     }
 }
 
-fn head() -> Input {
-    Input::Greeted(Ok(Greeting::FeedHead(FeedHead { head: Some(9), retention_seconds: None })))
-}
-
 /// The start of a replica that has been filled.
 fn on_disk(holds_streams_back: bool, is_paused: bool) -> Input {
-    let (cursor, home_id) = (Some("c1".into()), Some("home".into()));
-    Input::Started(Start { cursor, is_filled: true, home_id, holds_streams_back, is_paused })
+    Input::Started(filled(holds_streams_back, is_paused))
 }
 
 /// A link whose stream is requested at 0.
@@ -102,27 +99,8 @@ fn live() -> Scene {
     scene
 }
 
-fn stream(event: StreamEvent) -> Input {
-    Input::Stream(event)
-}
-
-/// The stream reaches the present.
-fn ready(head: i64) -> Input {
-    let cursor = Some(format!("c{head}"));
-    stream(StreamEvent::Batch(FeedBatch { end: present(head), cursor, ..FeedBatch::default() }))
-}
-
-fn cut() -> Input {
-    stream(StreamEvent::Ended(Failure::NoAnswer("cut".into())))
-}
-
 fn stream_refused(refusal: Refusal) -> Input {
     stream(StreamEvent::Ended(Failure::Refused(refusal)))
-}
-
-/// The server wants no stream for this time.
-fn too_many(retry_after: Millis) -> Input {
-    stream_refused(Refusal { retry_after: Some(retry_after), ..refusal(429, "too_many_streams") })
 }
 
 /// A response of a proxy.
@@ -141,11 +119,6 @@ fn event(id: i64) -> FeedEvent {
         "payload": null, "created_at": "2026-06-01T00:00:00.000Z",
     }))
     .unwrap()
-}
-
-/// A poll that finds nothing after the cursor.
-fn nothing_new() -> Input {
-    Input::Polled(Ok(FeedBatch { end: present(9), cursor: Some("c9".into()), ..FeedBatch::default() }))
 }
 
 /// A poll that finds the event `id`.
@@ -220,10 +193,6 @@ fn base(state: &str) -> Option<Link> {
         }
         _ => None,
     }
-}
-
-fn disk_full() -> Input {
-    Input::WriteFailed { reason: "full".into(), cause: BlockCause::DiskFull }
 }
 
 fn give(link: &mut Link, turn: &mut Turn, input: &str) {

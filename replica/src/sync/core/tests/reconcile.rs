@@ -20,20 +20,21 @@ fn sweep() -> Reconcile {
 /// A sync in contact at head 9, with this reconcile. Returns the actions of the greeting too.
 fn comparing(until: Until, reconcile: Reconcile) -> (Core, Vec<Action>) {
     let mut core = Core::new(until, 7);
-    core.handle(0, on_disk(Some(reconcile)));
+    core.take(0, on_disk(Some(reconcile)));
     let mut actions = greet(&mut core, 0);
-    actions.extend(core.handle(0, stream(StreamEvent::Opened)));
-    actions.extend(core.handle(0, planned(&[], false)));
+    actions.extend(core.take(0, stream(StreamEvent::Opened)));
+    actions.extend(core.take(0, planned(&[], false)));
     (core, actions)
 }
 
-fn swept(outcome: SweepOutcome) -> Event {
-    Event::Reconcile(ReconcileInput::Swept(outcome))
+/// An answer in the first epoch.
+fn answered(answer: ReconcileAnswer) -> ReconcileInput {
+    ReconcileInput::Answered { epoch: 1, answer }
 }
 
-/// An answer in the first epoch.
-fn answered(answer: ReconcileAnswer) -> Event {
-    Event::Reconcile(ReconcileInput::Answered { epoch: 1, answer })
+/// A reconcile begins.
+fn begun() -> ReconcileInput {
+    ReconcileInput::Begun(Some(Reconcile { step: ReconcileStep::Property, ..sweep() }))
 }
 
 fn control(accepted: bool) -> Event {
@@ -44,16 +45,16 @@ fn control(accepted: bool) -> Event {
 fn end_of_a_reconcile_proves_the_present() {
     let (mut core, actions) = comparing(Until::Current, sweep());
     assert_eq!(phases(&actions), [Phase::Reconciling]);
-    let actions = core.handle(1, ready(9));
+    let actions = core.take(1, ready(9));
     assert!(
         matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Reconciling, is_current: false, .. }]),
         "{actions:?}"
     );
-    core.handle(1, batch_applied());
-    let actions = core.handle(1, swept(SweepOutcome::Done));
+    core.take(1, batch_applied());
+    let actions = core.take(1, ReconcileInput::Swept(SweepOutcome::Done));
     assert!(matches!(&actions[..], [Action::Request(Request::CheckCursor { .. })]), "{actions:?}");
     let known = answered(ReconcileAnswer::Cursor(Ok(())));
-    let actions = core.handle(2, known);
+    let actions = core.take(2, known);
     let expected = [Action::FinishReconcile, Action::TouchContact { is_current: true }, Action::PlanEdits];
     assert_eq!(&actions[..3], expected);
     assert_eq!(phases(&actions), [Phase::Live]);
@@ -71,37 +72,34 @@ fn expired_cursor_starts_a_reconcile() {
     // By a stream that was requested after a greeting: that greeting still holds.
     let again = Action::OpenStream { cursor: Some("c40".into()) };
     let mut core = started(Until::Stopped);
-    let actions = core.handle(1, stream(StreamEvent::Ended(Failure::Refused(gone()))));
+    let actions = core.take(1, stream(StreamEvent::Ended(Failure::Refused(gone()))));
     assert_eq!(actions, starts().chain([again]).collect::<Vec<_>>());
-    core.handle(
-        1,
-        Event::Reconcile(ReconcileInput::Begun(Some(Reconcile { step: ReconcileStep::Property, ..sweep() }))),
-    );
-    let actions = core.handle(1, stream(StreamEvent::Opened));
+    core.take(1, begun());
+    let actions = core.take(1, stream(StreamEvent::Opened));
     assert!(actions.iter().any(|action| matches!(action, Action::Request(Request::Reconcile { .. }))), "{actions:?}");
     assert_eq!(phases(&actions), [Phase::Reconciling]);
     // At the end of a reconcile: the server was restored under an open stream.
     let (mut core, _) = comparing(Until::Stopped, Reconcile { step: ReconcileStep::Done, ..sweep() });
     let refused = answered(ReconcileAnswer::Cursor(Err(Failure::Refused(gone()))));
     let greets = [Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
-    assert_eq!(core.handle(1, refused), starts().chain(greets).collect::<Vec<_>>());
+    assert_eq!(core.take(1, refused), starts().chain(greets).collect::<Vec<_>>());
 }
 
 #[test]
 fn mass_delete_waits_for_a_person() {
     let (mut core, _) = comparing(Until::Stopped, sweep());
-    core.handle(0, ready(9));
-    core.handle(0, swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
+    core.take(0, ready(9));
+    core.take(0, ReconcileInput::Swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
     let may_read = answered(ReconcileAnswer::Scopes(Ok(identity("home", &[&format!("{}:read", LAST.collection())]))));
-    let actions = core.handle(1, may_read);
+    let actions = core.take(1, may_read);
     let [Action::AskPerson(question), ..] = &actions[..] else { panic!("{actions:?}") };
     assert_eq!(phases(&actions), [Phase::Blocked]);
-    assert!(core.handle(2, control(true)).iter().any(|action| matches!(action, Action::Sweep { .. })));
+    assert!(core.take(2, control(true)).iter().any(|action| matches!(action, Action::Sweep { .. })));
     // The answer may stand in the database already.
     let asks = || Reconcile { question: Some(question.clone()), ..sweep() };
     let mut core = Core::new(Until::Current, 8);
-    core.handle(0, on_disk(Some(asks())));
-    assert_eq!(core.handle(0, control(true)), [Action::ClearReconcileRequest { accepted: true }]);
+    core.take(0, on_disk(Some(asks())));
+    assert_eq!(core.take(0, control(true)), [Action::ClearReconcileRequest { accepted: true }]);
 }
 
 #[test]
@@ -113,35 +111,32 @@ fn question_ends_a_single_run_after_changes_and_edits() {
     };
     let (mut core, actions) = comparing(Until::Current, asks.clone());
     assert!(!ends(&actions), "the feed is not read: {actions:?}");
-    core.handle(0, ready(9));
-    assert!(ends(&core.handle(0, batch_applied())));
+    core.take(0, ready(9));
+    assert!(ends(&core.take(0, batch_applied())));
 
     let (mut core, _) = comparing(Until::Pushed, asks);
-    assert_eq!(sent(&core.handle(0, planned(&[1], true))), [1]);
-    core.handle(0, ready(9));
-    assert!(!ends(&core.handle(0, batch_applied())), "the edit has no answer");
-    assert!(!ends(&core.handle(1, accepted(1, 10))), "more edits may be ready");
-    assert!(ends(&core.handle(1, planned(&[], true))), "the event of the edit may wait for the reconcile");
+    assert_eq!(sent(&core.take(0, planned(&[1], true))), [1]);
+    core.take(0, ready(9));
+    assert!(!ends(&core.take(0, batch_applied())), "the edit has no answer");
+    assert!(!ends(&core.take(1, accepted(1, 10))), "more edits may be ready");
+    assert!(ends(&core.take(1, planned(&[], true))), "the event of the edit may wait for the reconcile");
 }
 
 #[test]
 fn refused_key_of_a_reconcile_is_shown() {
     let (mut core, _) = comparing(Until::Stopped, sweep());
-    core.handle(0, swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
+    core.take(0, ReconcileInput::Swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
     let narrow = answered(ReconcileAnswer::Scopes(Ok(identity("home", &[]))));
-    assert_eq!(phases(&core.handle(1, narrow)), [Phase::NeedsKey]);
+    assert_eq!(phases(&core.take(1, narrow)), [Phase::NeedsKey]);
 }
 
 #[test]
 fn answer_ahead_of_the_feed_is_polled_for() {
     let mut core = started(Until::Stopped);
     polling(&mut core);
-    core.handle(
-        1,
-        Event::Reconcile(ReconcileInput::Begun(Some(Reconcile { step: ReconcileStep::Property, ..sweep() }))),
-    );
+    core.take(1, begun());
     let found = ReconcileResponse { as_of: 12, ..ReconcileResponse::default() };
     let answer = ReconcileAnswer::Query(Ok(found));
-    core.handle(1, Event::Reconcile(ReconcileInput::Answered { epoch: 2, answer }));
+    core.take(1, ReconcileInput::Answered { epoch: 2, answer });
     assert_eq!(core.wake_at(), Some(1), "the next poll is due at once");
 }
