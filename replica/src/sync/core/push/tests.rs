@@ -9,7 +9,7 @@ use serde_json::json;
 use super::super::backoff::Backoff;
 use super::super::clock::Millis;
 use super::super::outcome::{EditAnswers, Failure, Refusal};
-use super::super::tests::{arrows, refusal};
+use super::super::tests::{arrows, calls, completed, key_refused, one, refusal, sent};
 use super::*;
 use crate::model::WriteOutcome;
 
@@ -54,12 +54,6 @@ fn sending(edits: &[i64]) -> Scene {
     scene
 }
 
-/// An edit. Edits with numbers that follow each other are of different kinds, so each needs a request of its own.
-fn one(edit: i64) -> ReadyEdits {
-    let kinds = [Kind::Room, Kind::Task, Kind::Vehicle];
-    ReadyEdits { edits: vec![edit], kind: kinds[edit as usize % 3], is_frozen: false, bytes: 100 }
-}
-
 /// A bulk call that was sent before.
 fn frozen(edits: &[i64]) -> ReadyEdits {
     ReadyEdits { edits: edits.to_vec(), kind: Kind::Task, is_frozen: true, bytes: 1000 }
@@ -76,11 +70,6 @@ fn planned(edits: &[i64]) -> Input {
 /// Edits of one kind.
 fn alike(edits: std::ops::Range<i64>) -> Input {
     plan_of(edits.map(|edit| ReadyEdits { kind: Kind::Task, ..one(edit) }).collect())
-}
-
-/// A request with edits has ended.
-fn completed(edits: &[i64], answer: Result<EditAnswers, Failure>) -> Input {
-    Input::Completed { sent: edits.to_vec(), carried: edits.to_vec(), answer, is_stale: false }
 }
 
 /// The answer belongs to an earlier connection epoch.
@@ -103,11 +92,6 @@ fn refused(edit: i64, refusal: Refusal) -> Input {
     completed(&[edit], Ok(vec![(edit, Err(refusal))]))
 }
 
-/// The server refuses the key for an edit.
-fn key_refused(edit: i64, error_type: &str) -> Input {
-    completed(&[edit], Err(Failure::Refused(refusal(403, error_type))))
-}
-
 fn no_answer(edits: &[i64]) -> Input {
     completed(edits, Err(Failure::NoAnswer("cut".into())))
 }
@@ -115,20 +99,6 @@ fn no_answer(edits: &[i64]) -> Input {
 /// A refusal by a proxy.
 fn page() -> Result<EditAnswers, Failure> {
     Err(Failure::Refused(Refusal { message: "something between".into(), ..refusal(403, "") }))
-}
-
-/// The edits sent, by request.
-fn calls(actions: &[Action]) -> Vec<Vec<i64>> {
-    let calls = |action: &Action| match action {
-        Action::SendEdits { requests } => requests.iter().map(|groups| groups.concat()).collect(),
-        _ => Vec::new(),
-    };
-    actions.iter().flat_map(calls).collect()
-}
-
-/// The edits sent.
-fn sent(actions: &[Action]) -> Vec<i64> {
-    calls(actions).concat()
 }
 
 /// The outcomes saved.
@@ -214,15 +184,6 @@ fn heard(push: &mut Push, turn: &mut Turn, fact: Fact) {
 fn edits_follow_the_table() {
     let unknown = |state: &str| (state == "unknown").then(|| sending(&[]).push);
     arrows::walk(include_str!("../push.rs"), unknown, give, state_of);
-}
-
-#[test]
-fn two_requests_are_in_flight() {
-    let mut scene = sending(&[]);
-    assert_eq!(sent(&scene.handle(1, planned(&[1, 2, 3]))), [1, 2]);
-    assert!(sent(&scene.handle(1, planned(&[1, 2, 3]))).is_empty(), "no edit twice");
-    assert_eq!(sent(&scene.handle(2, refused(1, refusal(422, "validation_failed")))), [3], "others go on");
-    assert_eq!(sent(&scene.handle(3, stale(2))), [2], "without a pause");
 }
 
 #[test]

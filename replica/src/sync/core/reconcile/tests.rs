@@ -294,27 +294,20 @@ fn all_steps_of_every_collection() {
     assert_eq!(world.queries.len(), 1 + 2 * Kind::COLLECTIONS.len() + 2);
 }
 
+/// Without a moment, the list of all records is enough. After a gap, the deletions follow the changes.
 #[test]
-fn every_record_is_listed_once_when_no_moment_is_known() {
-    let (mut world, requests) =
-        World::start(Reconcile { scope: ReconcileScope::Everything { since: None }, ..new_reconcile() });
-    world.answer_requests(requests, usize::MAX);
-    assert_eq!((&world.saved, world.swept), (&None, 5));
-    let records = Kind::COLLECTIONS.map(|kind| ReconcileQuery::List { kind, since: None, cursor: None });
-    let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(records).collect();
-    assert_eq!(world.queries, expected);
-}
-
-#[test]
-fn gap_lists_changes_then_deletions() {
-    let (mut world, requests) = World::start(changed_since_4());
-    world.answer_requests(requests, usize::MAX);
-    assert_eq!((&world.saved, world.swept), (&None, 5), "every collection is swept");
-    let changes =
-        Kind::COLLECTIONS.map(|kind| ReconcileQuery::List { kind, since: Some(SINCE.to_owned()), cursor: None });
+fn every_collection_is_listed_once() {
     let deletions = [None, Some("2".to_owned())].map(|cursor| ReconcileQuery::Deletions { since_rev: 4, cursor });
-    let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(changes).chain(deletions).collect();
-    assert_eq!(world.queries, expected);
+    let unknown = Reconcile { scope: ReconcileScope::Everything { since: None }, ..new_reconcile() };
+    for (reconcile, since, last) in [(unknown, None, vec![]), (changed_since_4(), Some(SINCE), deletions.into())] {
+        let (mut world, requests) = World::start(reconcile);
+        world.answer_requests(requests, usize::MAX);
+        assert_eq!((&world.saved, world.swept), (&None, 5), "every collection is swept: {since:?}");
+        let since = since.map(str::to_owned);
+        let lists = Kind::COLLECTIONS.map(|kind| ReconcileQuery::List { kind, since: since.clone(), cursor: None });
+        let expected: Vec<_> = [ReconcileQuery::Property].into_iter().chain(lists).chain(last).collect();
+        assert_eq!(world.queries, expected);
+    }
 }
 
 #[test]

@@ -4,15 +4,6 @@ use super::super::super::backoff::BACKOFF_FIRST;
 use super::*;
 
 #[test]
-fn edit_without_answer_does_not_stop_others() {
-    let mut scene = sending(&[1, 2, 3]);
-    scene.handle(1, no_answer(&[1]));
-    scene.handle(1, no_answer(&[2]));
-    let at = scene.wake_at();
-    assert_eq!(sent(&scene.timer(at)), [3, 1]);
-}
-
-#[test]
 fn repeatedly_unanswered_edit_waits_alone() {
     let mut scene = sending(&[1]);
     let mut now = 1;
@@ -91,16 +82,6 @@ fn retry_after_outlives_contact_and_retry_now() {
     scene.contact(6, None);
     assert!(sent(&scene.handle(6, planned(&[1, 2]))).is_empty());
     assert_eq!(sent(&scene.timer(30_001)), [1, 2]);
-}
-
-#[test]
-fn retry_now_ends_the_replicas_own_pause() {
-    let mut scene = sending(&[1]);
-    for now in 1..20 {
-        scene.handle(now, refused(1, refusal(503, "unavailable")));
-        scene.handle(now, planned(&[1]));
-        assert_eq!(sent(&scene.handle(now, Input::RetryNow)), [1]);
-    }
 }
 
 #[test]
