@@ -173,8 +173,6 @@ fn check_encoding(connection: &Connection) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::store::connection::{checkpoint_truncate, read_only};
 
@@ -196,8 +194,8 @@ mod tests {
     #[test]
     fn concurrent_opens_create_one_database() {
         for _ in 0..12 {
-            let directory = tempdir();
-            let db = directory.join("sub").join("replica.db");
+            let directory = tempfile::tempdir().unwrap();
+            let db = directory.path().join("sub").join("replica.db");
             let together = std::sync::Barrier::new(6);
             let open = || {
                 together.wait();
@@ -209,14 +207,13 @@ mod tests {
                     one.join().unwrap().unwrap();
                 }
             });
-            std::fs::remove_dir_all(directory).unwrap();
         }
     }
 
     #[test]
     fn checkpoint_truncates_wal_unless_read() {
-        let directory = tempdir();
-        let db = directory.join("replica.db");
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
         let connection = read_write(&db).unwrap();
         let log = || fs::metadata(beside(&db, "-wal")).unwrap().len();
         assert!(log() > 0);
@@ -228,14 +225,12 @@ mod tests {
         reader.execute_batch("COMMIT").unwrap();
         checkpoint_truncate(&connection).unwrap();
         assert_eq!(log(), 0);
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn foreign_database_is_left_unchanged() {
-        let directory = tempdir();
-        fs::create_dir_all(&directory).unwrap();
-        let db = directory.join("app.db");
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("app.db");
         let of_a_server = format!("{HISTORY}; INSERT INTO _migrations VALUES (1, 'initial', '', '7')");
         for made in ["CREATE TABLE documents (x)", &of_a_server] {
             let _ = fs::remove_file(&db);
@@ -246,7 +241,6 @@ mod tests {
             assert_eq!(fs::read(&db).unwrap(), before);
             assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "no file beside it either");
         }
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
@@ -304,9 +298,5 @@ mod tests {
             let mode = fs::metadata(beside(&db, part)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{part}");
         }
-    }
-
-    fn tempdir() -> PathBuf {
-        std::env::temp_dir().join(format!("hearth-open-{}", uuid::Uuid::new_v4()))
     }
 }

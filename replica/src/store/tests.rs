@@ -46,7 +46,7 @@ const HOME: &str = "0190a3b0-0000-7000-8000-00000000000f";
 
 /// A replica in a directory that is deleted with the scene.
 struct Scene {
-    directory: PathBuf,
+    directory: tempfile::TempDir,
     db: Connection,
 }
 
@@ -81,12 +81,6 @@ impl Local {
     ) -> Vec<String> {
         let query = RowQuery { conditions: all, ..RowQuery::all(kind, Sort { column, descending }, 9) };
         self.replica.rows(&query).unwrap().rows.into_iter().map(|row| row.title).collect()
-    }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
@@ -182,8 +176,8 @@ impl<const N: usize> Edits for [i64; N] {
 impl Scene {
     /// A replica before its first contact.
     fn unconnected() -> Scene {
-        let directory = std::env::temp_dir().join(format!("hearth-store-{}", uuid::Uuid::new_v4()));
-        Scene { db: open::read_write(&directory.join("replica.db")).unwrap(), directory }
+        let directory = tempfile::tempdir().unwrap();
+        Scene { db: open::read_write(&directory.path().join("replica.db")).unwrap(), directory }
     }
 
     fn new() -> Scene {
@@ -246,7 +240,7 @@ impl Scene {
     }
 
     fn db_path(&self) -> PathBuf {
-        self.directory.join("replica.db")
+        self.directory.path().join("replica.db")
     }
 
     fn sql(&self, text: &str) -> Result<usize, String> {

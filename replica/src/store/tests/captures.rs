@@ -15,7 +15,7 @@ use crate::store::file_store::upload::{refused, uploaded};
 impl Scene {
     /// A capture of one file; its id.
     fn captures(&mut self, content: &[u8]) -> String {
-        let file = self.directory.join("photo.txt");
+        let file = self.directory.path().join("photo.txt");
         fs::write(&file, content).unwrap();
         let db = self.db_path();
         capture(&mut self.db, &db, &NewCapture { files: vec![file], ..NewCapture::default() }, at(0)).unwrap()

@@ -14,7 +14,7 @@ const DOCUMENT: &str = "0190a3b0-0000-7000-8000-0000000000d0";
 
 impl Scene {
     fn attaches(&mut self, content: &[u8]) -> Result<Attached, AttachError> {
-        let file = self.directory.join("receipt.txt");
+        let file = self.directory.path().join("receipt.txt");
         fs::write(&file, content).unwrap();
         let (db, fields) = (self.db_path(), Fields::new());
         let mut attached = attach(&mut self.db, &db, Origin::Cli, &[file], &fields, None)?;
@@ -160,7 +160,7 @@ fn file_attached_again_sends_its_rejected_document() {
         problem = '{\"details\":{\"fields\":[{\"field\":\"file_sha256\",\"code\":\"not_found\"}]}}'";
     gate::sync_tx(&mut scene.db, |tx| tx.execute(rejected, []).map(drop).map_err(StoreError::from)).unwrap();
     let document = scene.one("SELECT record_id FROM edits");
-    let again = scene.directory.join("receipt.txt");
+    let again = scene.directory.path().join("receipt.txt");
     attach(&mut scene.db, &db, Origin::Cli, &[again], &Fields::new(), Some(&document)).unwrap();
     assert_eq!(scene.file_state(&hash), Some(FileState::Waiting));
     assert_eq!(scene.one("SELECT group_concat(state) FROM edits"), "waiting");
@@ -248,7 +248,7 @@ fn upkeep_finds_lost_damaged_and_left_bytes() {
     fs::remove_dir_all(bytes::folder(&scene.db_path())).unwrap();
     assert_eq!((scene.looks_after(0).lost, scene.file_state(&hash)), (vec![hash.clone()], Some(FileState::Missing)));
     // A crash between the bytes and the row: young bytes may belong to a command that still runs.
-    let source = scene.directory.join("stray.txt");
+    let source = scene.directory.path().join("stray.txt");
     fs::write(&source, "stray").unwrap();
     let stray = copy_in(&scene.db_path(), &source, 9).unwrap().sha256;
     let stray = bytes::path(&scene.db_path(), &stray).unwrap();
@@ -269,12 +269,12 @@ fn attach_names_what_is_wrong() {
     let db = scene.db_path();
     let fields = Fields::new();
     let mut fails = |path: &str, document: Option<&str>| {
-        attach(&mut scene.db, &db, Origin::Cli, &[scene.directory.join(path)], &fields, document).unwrap_err()
+        attach(&mut scene.db, &db, Origin::Cli, &[scene.directory.path().join(path)], &fields, document).unwrap_err()
     };
     assert!(matches!(fails("nothing.pdf", None), AttachError::Source(..)));
     assert!(matches!(fails(".", None), AttachError::NotAFile(_)));
     assert!(matches!(fails("replica.db", Some(DOCUMENT)), AttachError::Edit(_)), "no such document");
-    let [good, missing] = ["good.txt", "nothing.pdf"].map(|name| scene.directory.join(name));
+    let [good, missing] = ["good.txt", "nothing.pdf"].map(|name| scene.directory.path().join(name));
     fs::write(&good, "good").unwrap();
     let both = attach(&mut scene.db, &db, Origin::Cli, &[good, missing], &fields, None);
     assert!(matches!(both, Err(AttachError::Source(..))));

@@ -101,10 +101,30 @@ impl Wreck {
         salvage::rebuild(&self.db, at(0)).unwrap()
     }
 
+    /// Asserts that the first edit cannot be read to be sent.
+    fn refuses_to_send(&self, what: &str) {
+        let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
+        let mut garbled = open::read_write(&self.db).unwrap();
+        let refused = push::freeze(&mut garbled, &[wanted], Ask, at(0)).unwrap_err();
+        assert!(refused.is_damaged(), "{what}: {refused}");
+    }
+
     /// Rebuilds the database after the root page of a table or index was overwritten.
     fn rebuilt_without(&self, name: &str) -> RebuildReport {
         self.break_page_of(name);
         self.rebuilt()
+    }
+
+    /// Another file of this directory that holds the same log and no database. `is_empty`: the file exists.
+    fn log_alone(self, is_empty: bool) -> Wreck {
+        let elsewhere = self.scene.directory.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let db = elsewhere.join("replica.db");
+        if is_empty {
+            fs::write(&db, "").unwrap();
+        }
+        fs::copy(files::beside(&self.db, "-wal"), files::beside(&db, "-wal")).unwrap();
+        Wreck { db, ..self }
     }
 
     /// Asserts that a new connection sees the edits and their rows.
@@ -124,16 +144,54 @@ impl Wreck {
     }
 }
 
+/// Damage of what belongs to the replica. `refusal`: what the next program says, or nothing when it may notice nothing.
 #[test]
-fn overwritten_header_loses_nothing() {
-    let wreck = Wreck::new();
-    wreck.overwrite(0, &[0xff; 100]);
-    let before = fs::read(&wreck.db).unwrap();
-    assert!(open::read_write(&wreck.db).unwrap_err().is_damaged());
-    let report = wreck.rebuilt();
-    assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0));
-    assert_eq!(fs::read(report.kept_as.unwrap()).unwrap(), before, "what is kept is what was found");
-    wreck.assert_carried_over();
+fn damage_of_own_parts_loses_nothing() {
+    type Damage = Box<dyn Fn(&mut Wreck)>;
+    let garbled = |text: &'static str| -> Damage { Box::new(move |wreck| wreck.garble(text, b"CREATE (")) };
+    // A text that creates no table, another table, or is not UTF-8.
+    let unlisted = |bytes: &'static [u8]| -> Damage {
+        Box::new(move |wreck| {
+            wreck.garble("CREATE TABLE edits", bytes);
+            wreck.break_page_of("rooms");
+        })
+    };
+    let dropped = |table: &str| -> Damage {
+        let text = format!("DROP TABLE {table}");
+        Box::new(move |wreck| {
+            wreck.does(&text);
+        })
+    };
+    let others = ["rooms", "tasks", "sync_log", "search_data", "_edits_record"];
+    let damages: [(Damage, Option<&str>); 13] = [
+        (Box::new(|wreck| wreck.overwrite(0, &[0xff; 100])), Some("")),
+        (Box::new(move |wreck| others.into_iter().for_each(|name| wreck.break_page_of(name))), None),
+        (garbled("CREATE TRIGGER _rooms"), Some("")),
+        (garbled("CREATE VIEW "), Some("")),
+        (garbled("CREATE INDEX _tasks"), Some("")),
+        (garbled("CREATE TABLE vehicles"), Some("")),
+        (unlisted(b"CREATE ("), None),
+        (unlisted(b"CREATE TABLE edicts"), None),
+        (unlisted(b"CREATE TABLE edits (\n    -- \xff"), None),
+        (dropped("_listed"), Some("_listed")),
+        (dropped("search"), Some("search")),
+        (dropped("_gate"), Some("_gate")),
+        (dropped("_migrations"), Some("_migrations")),
+    ];
+    for (number, (damage, refusal)) in damages.iter().enumerate() {
+        let mut wreck = Wreck::new();
+        damage(&mut wreck);
+        let before = fs::read(&wreck.db).unwrap();
+        if let Some(names) = refusal {
+            let refused = open::read_write(&wreck.db).unwrap_err();
+            assert!(refused.is_damaged() && refused.to_string().contains(names), "{number}: {refused}");
+        }
+        let report = wreck.rebuilt();
+        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "damage {number}");
+        let kept = fs::read(report.kept_as.unwrap()).unwrap();
+        assert!(number > 0 || kept == before, "what is kept is what was found");
+        wreck.assert_carried_over();
+    }
 }
 
 #[test]
@@ -203,17 +261,6 @@ fn commits_during_rebuild_are_kept() {
 }
 
 #[test]
-fn damaged_other_pages_keep_edits() {
-    let wreck = Wreck::new();
-    for name in ["rooms", "tasks", "sync_log", "search_data", "_edits_record"] {
-        wreck.break_page_of(name);
-    }
-    let report = wreck.rebuilt();
-    assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
-    wreck.assert_carried_over();
-}
-
-#[test]
 fn damaged_list_of_free_pages_is_found() {
     let wreck = Wreck::new();
     wreck
@@ -234,27 +281,7 @@ fn damaged_list_of_free_pages_is_found() {
 }
 
 #[test]
-fn damaged_schema_text_keeps_edits() {
-    for text in ["CREATE TRIGGER _rooms", "CREATE VIEW ", "CREATE INDEX _tasks", "CREATE TABLE vehicles"] {
-        let wreck = Wreck::new();
-        wreck.garble(text, b"CREATE (");
-        assert!(open::read_write(&wreck.db).unwrap_err().is_damaged(), "{text}");
-        let report = wreck.rebuilt();
-        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{text}");
-        wreck.assert_carried_over();
-    }
-}
-
-#[test]
-fn damaged_table_list_keeps_edits() {
-    // A text that creates no table, another table, or is not UTF-8.
-    for bytes in [b"CREATE (".as_slice(), b"CREATE TABLE edicts", b"CREATE TABLE edits (\n    -- \xff"] {
-        let wreck = Wreck::new();
-        wreck.garble("CREATE TABLE edits", bytes);
-        let report = wreck.rebuilt_without("rooms");
-        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{bytes:?}");
-        wreck.assert_carried_over();
-    }
+fn damaged_table_list_keeps_later_edits() {
     // Later writes are only in the log.
     let mut wreck = Wreck::new();
     wreck.garble("CREATE TABLE edits", b"CREATE (");
@@ -340,11 +367,7 @@ fn invalid_utf8_in_edit_is_damage() {
     assert_eq!(health::examine(&wreck.db).unwrap().broken, [""; 0]);
     wreck.garble(r#"{"floor":"2"}"#, b"{\"fl\xffor\"");
     assert!(health::examine(&wreck.db).unwrap().broken[0].contains("edits"));
-    let mut garbled = open::read_write(&wreck.db).unwrap();
-    let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
-    let refused = push::freeze(&mut garbled, &[wanted], Ask, at(0)).unwrap_err();
-    assert!(refused.is_damaged(), "{refused}");
-    drop(garbled);
+    wreck.refuses_to_send("invalid UTF-8");
     let report = wreck.rebuilt();
     assert!(report.kept_as.is_some());
     assert_eq!((report.edits, report.lost.len()), (1, 1), "{:?}", report.lost);
@@ -361,11 +384,7 @@ fn invalid_json_or_kind_is_damage() {
     for ((text, by, lost), page) in [(image, false), (patch, false), (kind, false), (image, true), (patch, true)] {
         let wreck = Wreck::new();
         wreck.garble(text, by.as_bytes());
-        let mut garbled = open::read_write(&wreck.db).unwrap();
-        let wanted = push::NewRequest { groups: vec![vec![1]], new_key: "key".to_owned() };
-        let refused = push::freeze(&mut garbled, &[wanted], Ask, at(0)).unwrap_err();
-        assert!(refused.is_damaged(), "{by}: {refused}");
-        drop(garbled);
+        wreck.refuses_to_send(by);
         if page {
             wreck.break_page_of("sync_log");
         } else {
@@ -414,20 +433,17 @@ fn damaged_middle_page_loses_its_edits_only() {
     assert!(report.lost[1].starts_with(&read_off.to_string()), "{:?}", report.lost);
 }
 
+/// As after a crash of the machine that lost or emptied the file: the log exists, and no process has it open.
 #[test]
-fn missing_file_is_rebuilt_from_wal() {
-    let wreck = Wreck::new();
-    // As after a crash of the machine that lost the file: the log exists, and no process has it open.
-    let elsewhere = wreck.scene.directory.join("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
-    let db = elsewhere.join("replica.db");
-    fs::copy(files::beside(&wreck.db, "-wal"), files::beside(&db, "-wal")).unwrap();
-    let wreck = Wreck { db, ..wreck };
-    let refused = open::read_write(&wreck.db).unwrap_err();
-    assert!(refused.is_damaged() && refused.to_string().contains("is missing"), "{refused}");
-    assert!(!wreck.db.exists(), "no new database was created");
-    assert_eq!(wreck.rebuilt().edits, 2);
-    wreck.assert_carried_over();
+fn lost_file_is_rebuilt_from_its_log() {
+    for (is_empty, says) in [(false, "is missing"), (true, "is empty")] {
+        let wreck = Wreck::new().log_alone(is_empty);
+        let refused = open::read_write(&wreck.db).unwrap_err();
+        assert!(refused.is_damaged() && refused.to_string().contains(says), "{refused}");
+        assert_eq!(wreck.db.exists(), is_empty, "no new database was created");
+        assert_eq!(wreck.rebuilt().edits, 2, "{says}");
+        wreck.assert_carried_over();
+    }
 }
 
 #[test]
@@ -453,18 +469,8 @@ fn replaced_database_logs_warning() {
 
 #[test]
 fn emptied_file_is_damage() {
-    let wreck = Wreck::new();
-    let elsewhere = wreck.scene.directory.join("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
-    let db = elsewhere.join("replica.db");
-    // The log still holds everything.
-    fs::write(&db, "").unwrap();
-    fs::copy(files::beside(&wreck.db, "-wal"), files::beside(&db, "-wal")).unwrap();
-    let wreck = Wreck { db, ..wreck };
-    let refused = open::read_write(&wreck.db).unwrap_err();
-    assert!(refused.is_damaged() && refused.to_string().contains("is empty"), "{refused}");
-    assert_eq!(wreck.rebuilt().edits, 2);
-    wreck.assert_carried_over();
+    let wreck = Wreck::new().log_alone(true);
+    wreck.rebuilt();
     // Only a companion file is left.
     wreck.empty();
     assert_eq!(wreck.rebuilt().lost, [""; 0], "by itself an empty file is a new one");
@@ -481,7 +487,7 @@ fn emptied_file_is_damage() {
 #[test]
 fn unreadable_file_is_kept() {
     let wreck = Wreck::new();
-    let db = wreck.scene.directory.join("letter.db");
+    let db = wreck.scene.directory.path().join("letter.db");
     fs::write(&db, "Dear Sir or Madam, ".repeat(1000)).unwrap();
     assert!(matches!(salvage::rebuild(&db, at(0)), Err(StoreError::NotADatabase(_))), "it was never a replica");
     fs::write(files::companion(&db, "setup"), "").unwrap();
@@ -516,35 +522,29 @@ fn leftover_work_copies_are_deleted() {
     assert!(salvage::damaged_copies(&wreck.db).is_empty());
     let kept = wreck.rebuilt().kept_as.unwrap();
     assert_eq!(salvage::damaged_copies(&wreck.db), [kept]);
-    let names = fs::read_dir(&wreck.scene.directory).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = fs::read_dir(wreck.scene.directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(names.filter(|name| name.to_string_lossy().contains(".reading")).count(), 0);
 }
 
+/// A directory at its path keeps a work copy from being created, as a full disk does.
 #[test]
-fn full_disk_aborts_rebuild() {
-    let wreck = Wreck::new();
-    wreck.garble("CREATE TABLE edits", b"CREATE (");
-    let before = fs::read(&wreck.db).unwrap();
-    // As on a full disk, the second work copy cannot be created.
-    fs::create_dir(wreck.aside(".reading-listed")).unwrap();
-    let refused = salvage::rebuild(&wreck.db, at(0)).unwrap_err();
-    assert!(!refused.is_damaged(), "{refused}");
-    assert_eq!(fs::read(&wreck.db).unwrap(), before);
-    assert!(!wreck.aside("").exists() && !wreck.aside(".reading").exists(), "no copy takes room");
-    fs::remove_dir(wreck.aside(".reading-listed")).unwrap();
-    assert_eq!(wreck.rebuilt().edits, 2);
-    wreck.assert_carried_over();
-}
-
-#[test]
-fn failed_rebuild_restores_file() {
-    let wreck = Wreck::new();
-    wreck.overwrite(0, &[0xff; 100]);
-    let before = fs::read(&wreck.db).unwrap();
-    // A directory at its path keeps the work copy from being created.
-    fs::create_dir(wreck.aside(".reading")).unwrap();
-    salvage::rebuild(&wreck.db, at(0)).unwrap_err();
-    assert_eq!(fs::read(&wreck.db).unwrap(), before);
-    fs::remove_dir(wreck.aside(".reading")).unwrap();
-    assert_eq!(wreck.rebuilt().edits, 2);
+fn rebuild_that_fails_changes_nothing() {
+    for blocked in [".reading", ".reading-listed"] {
+        let wreck = Wreck::new();
+        if blocked == ".reading" {
+            wreck.overwrite(0, &[0xff; 100]);
+        } else {
+            wreck.garble("CREATE TABLE edits", b"CREATE (");
+        }
+        let before = fs::read(&wreck.db).unwrap();
+        fs::create_dir(wreck.aside(blocked)).unwrap();
+        let refused = salvage::rebuild(&wreck.db, at(0)).unwrap_err();
+        assert!(!refused.is_damaged(), "{blocked}: {refused}");
+        assert_eq!(fs::read(&wreck.db).unwrap(), before, "{blocked}");
+        let copies = ["", ".reading"].into_iter().filter(|copy| *copy != blocked);
+        assert!(!copies.into_iter().any(|copy| wreck.aside(copy).exists()), "{blocked}: no copy takes room");
+        fs::remove_dir(wreck.aside(blocked)).unwrap();
+        assert_eq!(wreck.rebuilt().edits, 2, "{blocked}");
+        wreck.assert_carried_over();
+    }
 }

@@ -7,6 +7,10 @@ use crate::store::outside;
 const UNLISTED: &str = "A part of the list of tables cannot be read; tables, indexes, views and triggers of your own \
      may be missing, and columns that you have added.";
 
+/// The sentence about a column of a person.
+const WITHOUT_STARS: &str =
+    "The column stars of rooms is carried over without its values; the file that is kept has them.";
+
 #[test]
 fn edit_ids_continue_without_edits() {
     let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Hall')");
@@ -184,9 +188,7 @@ fn user_columns_continue_without_values() {
     wreck.does("ALTER TABLE tasks ADD COLUMN twice TEXT AS (title || title); UPDATE rooms SET stars = 5");
     wreck.does("CREATE INDEX by_stars ON rooms (stars)");
     wreck.does("CREATE VIEW best AS SELECT name, \"my, own\" FROM rooms WHERE stars = 1");
-    let report = wreck.rebuilt_without("sync_log");
-    let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
-    assert_eq!(report.lost, [lost]);
+    assert_eq!(wreck.rebuilt_without("sync_log").lost, [WITHOUT_STARS]);
     let mut db = open::read_write(&wreck.db).unwrap();
     db.execute("INSERT INTO rooms (name, \"my, own\") VALUES ('Hall', 'Blue')", []).unwrap();
     let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
@@ -201,9 +203,7 @@ fn user_columns_continue_without_values() {
 fn user_columns_of_damaged_table_continue() {
     let mut wreck = Wreck::new();
     wreck.does("ALTER TABLE rooms ADD COLUMN stars INTEGER");
-    let report = wreck.rebuilt_without("rooms");
-    let lost = "The column stars of rooms is carried over without its values; the file that is kept has them.";
-    assert_eq!(report.lost, [lost]);
+    assert_eq!(wreck.rebuilt_without("rooms").lost, [WITHOUT_STARS]);
     open::read_write(&wreck.db).unwrap().execute("INSERT INTO rooms (name, stars) VALUES ('Hall', 5)", []).unwrap();
 }
 

@@ -175,20 +175,6 @@ fn rebuild_drops_cursor_that_the_server_does_not_know() {
 }
 
 #[test]
-fn dropped_table_is_damage() {
-    for table in ["_listed", "search", "_gate", "_migrations"] {
-        let mut wreck = Wreck::new();
-        wreck.does(&format!("DROP TABLE {table}"));
-        let refused = open::read_write(&wreck.db).unwrap_err();
-        assert!(refused.is_damaged() && refused.to_string().contains(table), "{refused}");
-        let report = wreck.rebuilt();
-        assert!(report.kept_as.is_some(), "{table}");
-        assert_eq!((report.edits, report.lost.as_slice(), report.parked), (2, [].as_slice(), 0), "{table}");
-        wreck.assert_carried_over();
-    }
-}
-
-#[test]
 fn user_column_is_no_damage() {
     let mut wreck = Wreck::new();
     for name in ["kind", "method", "patch", "base", "fields", "record_id"] {
