@@ -339,7 +339,7 @@ mod tests {
             at("00:00"),
             at("23:59")
         );
-        Connection::open(&home.db_path()).unwrap().execute_batch(&statements).unwrap();
+        Connection::open(home.db_path()).unwrap().execute_batch(&statements).unwrap();
         assert_eq!(home.replica.figures("2026-11-21").unwrap().activity, [("2026-11-21".to_owned(), 2_usize)]);
         assert!(home.replica.figures("2026-11-22").unwrap().activity.is_empty());
     }
