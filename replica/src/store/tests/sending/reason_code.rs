@@ -3,7 +3,6 @@
 use super::*;
 
 const UPDATE: &str = "UPDATE tasks SET title = 'Mine'";
-const DELETE: &str = "DELETE FROM tasks";
 
 /// The state of the first edit and its code.
 fn state_and_code(scene: &Scene) -> Value {
@@ -47,21 +46,6 @@ fn reason_code_follows_the_response() {
         (conflict(false), "conflict", json!("exists_there")),
     ] {
         assert_eq!(answered(outcome.clone()), json!([state, code]), "{outcome:?}");
-    }
-}
-
-#[test]
-fn reason_code_follows_the_feed() {
-    let theirs = task(7, "Theirs", "low");
-    for (sql, event, code) in [
-        (UPDATE, theirs.clone(), "changed_on_both_sides"),
-        (DELETE, theirs, "changed_there"),
-        (UPDATE, deleted(7), "deleted_there"),
-    ] {
-        let mut scene = Scene::edited(sql);
-        scene.hear(event);
-        scene.freeze(1, Ask);
-        assert_eq!(state_and_code(&scene), json!(["conflict", code]), "{sql}");
     }
 }
 

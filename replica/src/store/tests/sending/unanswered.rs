@@ -110,23 +110,6 @@ fn maybe_applied_edit_is_not_coalesced() {
 }
 
 #[test]
-fn edit_after_412_is_sent_when_contact_begins_or_feed_is_at_its_head() {
-    for begins_contact in [true, false] {
-        let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'");
-        scene.attempt(1, WriteOutcome::PreconditionFailed);
-        assert_eq!(scene.plan(), [0; 0], "the new version is on the way");
-        // A restore to 5, the position of this replica, has taken the new version back.
-        if begins_contact {
-            scene.greets(5, &[]);
-        } else {
-            scene.is_at_present(5);
-        }
-        assert_eq!(scene.plan(), [1]);
-        assert_eq!(scene.freeze_as("again", 1, Ask).unwrap().if_match, Some(5));
-    }
-}
-
-#[test]
 fn existing_profile_is_merged_after_feed() {
     let mut scene = Scene::written("INSERT INTO property (city) VALUES ('Ghent')");
     scene.is_at_present(1).attempt(1, no_answer());
