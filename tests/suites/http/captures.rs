@@ -82,7 +82,9 @@ async fn start() -> (TempDir, Server, Client) {
 async fn ended(client: &Client, path: &str) -> Value {
     let since = Instant::now();
     loop {
-        let job = client.get(path).await.data().clone();
+        let answer = client.get(path).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let job = answer.data().clone();
         if job["status"] != "queued" && job["status"] != "running" {
             return job;
         }
@@ -440,7 +442,8 @@ async fn interrupted_reading_runs_once_again() {
     db.execute("UPDATE readings SET attempts = 2 WHERE sha256 = ?1", [&files[0]]).unwrap();
     db.execute("UPDATE readings SET attempts = 1 WHERE sha256 = ?1", [&files[1]]).unwrap();
     drop(db);
-    let config = Config { reader: Some(program), ..Config::new(dir.path().to_owned()) };
+    // The wait for a reading asks without pauses.
+    let config = Config { reader: Some(program), rate_limits: None, ..Config::new(dir.path().to_owned()) };
     let again = hearth_server::start(config, Clock::system()).await.unwrap();
     let client = Client::new(&format!("http://{}", again.address), &key);
     let first = ended(&client, &format!("/v1/extract/{}", jobs[0])).await;
