@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{StoreError, files};
+use super::{StoreError, files, select};
 
 /// How long a connection waits for another writer. Long, because a person's script may hold a transaction.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -124,10 +124,10 @@ pub(crate) fn check_writable(connection: &mut Connection) -> Result<(), StoreErr
 }
 
 /// The faults that a check of SQLite finds, such as `quick_check(10)`. Empty when it finds none.
-pub(crate) fn faults(connection: &Connection, check: &str) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare(&format!("PRAGMA {check}"))?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(lines.into_iter().filter(|line| line != "ok").collect())
+pub(crate) fn faults(connection: &Connection, check: &str) -> Result<Vec<String>, StoreError> {
+    let mut lines: Vec<String> = select::column(connection, &format!("PRAGMA {check}"), [])?;
+    lines.retain(|line| line != "ok");
+    Ok(lines)
 }
 
 #[cfg(test)]

@@ -110,9 +110,10 @@ fn take_job(tx: &Transaction<'_>, purpose: CapturePurpose, job: &Value) -> Resul
         return Ok(());
     }
     tx.execute(
-        "INSERT OR IGNORE INTO captures (id, server_id, purpose, state, files, room_id, note, subject_type, subject_id,
+        "INSERT INTO captures (id, server_id, purpose, state, files, room_id, note, subject_type, subject_id,
              created_at, drafts, problem)
-         VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+         VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+         ON CONFLICT DO NOTHING",
         (
             row.server_id,
             purpose,
