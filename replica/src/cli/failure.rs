@@ -44,40 +44,13 @@ Exit codes:
   8  the database is damaged, or was removed while in use
   130, 143  stopped by Ctrl-C or SIGTERM";
 
-/// The step to take after a failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NextStep {
-    /// Type a command. The text may hold several commands with words between them.
-    Type(String),
-    /// Download everything from the server again.
-    Rebuild,
-    /// Store another API key at the source of the present key. A running sync takes the new key at once.
-    NewKey,
-}
-
-impl NextStep {
-    /// The step as text. Without a profile, the text for a new key names no place.
-    pub(super) fn text(&self) -> &str {
-        match self {
-            NextStep::Type(command) => command,
-            NextStep::Rebuild => REBUILD_COMMAND,
-            NextStep::NewKey => NEW_KEY_COMMAND,
-        }
-    }
-}
-
-impl<T: Into<String>> From<T> for NextStep {
-    fn from(command: T) -> NextStep {
-        NextStep::Type(command.into())
-    }
-}
-
 /// A failed command: the exit code, the fault, and the next step.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) exit: Exit,
     pub(super) text: String,
-    pub(super) next: Option<NextStep>,
+    /// What to type next. The text may hold several commands with words between them.
+    pub(super) next: Option<String>,
     /// The database error, until [`Failure::about`] adds the path of the database.
     store: Option<StoreError>,
 }
@@ -88,14 +61,14 @@ impl Failure {
     }
 
     /// The same failure with another next step.
-    pub(super) fn hint(mut self, next: impl Into<NextStep>) -> Failure {
+    pub(super) fn hint(mut self, next: impl Into<String>) -> Failure {
         self.next = Some(next.into());
         self
     }
 
     /// True when a rebuild may help: the database failed, or the next step is a rebuild.
     pub(super) fn calls_for_rebuild(&self) -> bool {
-        self.store.is_some() || self.next == Some(NextStep::Rebuild)
+        self.store.is_some() || self.next.as_deref() == Some(REBUILD_COMMAND)
     }
 
     /// Adds the diagnosis of a database error, and the place for a new key, for the home of a profile. Damage is reported to
@@ -107,10 +80,10 @@ impl Failure {
             }
             let diagnosis = diagnose(&profile.db, &error);
             self.text = diagnosis.text;
-            self.next = Some(diagnosis.next.into());
+            self.next = Some(diagnosis.next);
         }
-        if self.next == Some(NextStep::NewKey) {
-            self.next = Some(new_key_advice(profile).into());
+        if self.next.as_deref() == Some(NEW_KEY_COMMAND) {
+            self.next = Some(new_key_advice(profile));
         }
         self
     }
@@ -172,7 +145,7 @@ impl From<ClientError> for Failure {
                 Failure::new(Exit::Usage, text).hint("hearth-replica init --server http://HOST:PORT")
             }
             ClientError::Refused(401 | 403, _) | ClientError::Key => {
-                Failure::new(Exit::Key, text).hint(NextStep::NewKey)
+                Failure::new(Exit::Key, text).hint(NEW_KEY_COMMAND)
             }
             ClientError::Unreachable(server, _) => Failure::new(Exit::Unreachable, text)
                 .hint(format!("curl -i {server}/v1, and repeat the command when the server answers")),
@@ -209,16 +182,14 @@ impl From<SyncError> for Failure {
             SyncError::Store(error) => error.into(),
             SyncError::Client(error) => error.into(),
             SyncError::Profile(error) => error.into(),
-            SyncError::NeedsKey(_) => {
-                Failure::new(Exit::Key, text::one_line(&error.to_string())).hint(NextStep::NewKey)
-            }
+            SyncError::NeedsKey(_) => Failure::new(Exit::Key, text::one_line(&error.to_string())).hint(NEW_KEY_COMMAND),
             SyncError::AnotherServer(..) => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica run"),
-            SyncError::RebuildWanted => Failure::new(Exit::Failure, error.to_string()).hint(NextStep::Rebuild),
+            SyncError::RebuildWanted => Failure::new(Exit::Failure, error.to_string()).hint(REBUILD_COMMAND),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(cause, why) => {
                 let failure = Failure::new(Exit::NeedsYou, text::one_line(&why));
                 match cause {
-                    BlockCause::UnknownCursor => failure.hint(NextStep::Rebuild),
+                    BlockCause::UnknownCursor => failure.hint(REBUILD_COMMAND),
                     BlockCause::AnotherHome => failure.hint(OTHER_HOME_ADVICE),
                     BlockCause::Deletions => failure.hint(DELETION_ADVICE),
                     BlockCause::Refill => failure.hint(REFILL_ADVICE),
@@ -251,7 +222,7 @@ mod tests {
     #[test]
     fn block_cause_sets_next_step() {
         let next = |cause| Failure::from(SyncError::Blocked(cause, "why".to_owned())).next.unwrap();
-        assert_eq!(next(BlockCause::UnknownCursor), NextStep::Rebuild);
-        assert_eq!(next(BlockCause::AnotherHome), OTHER_HOME_ADVICE.into());
+        assert_eq!(next(BlockCause::UnknownCursor), REBUILD_COMMAND);
+        assert_eq!(next(BlockCause::AnotherHome), OTHER_HOME_ADVICE);
     }
 }

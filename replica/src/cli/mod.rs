@@ -18,7 +18,6 @@ mod export;
 mod failure;
 mod fields;
 mod files;
-mod help;
 mod import;
 mod init;
 mod lock_holder;
@@ -51,7 +50,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use hearth_replica::profile::{self, Profile};
 
 use context::Context;
-use failure::{EXIT_CODES, Failure};
+use failure::{EXIT_CODES, Exit, Failure};
 
 /// A full, writable copy of a Hearth home in a local SQLite database.
 #[derive(Debug, Parser)]
@@ -175,7 +174,7 @@ pub(crate) fn main() -> ExitCode {
         Err(failure) => {
             output::message(&text::sanitized_lines(&format!("hearth-replica: {}", failure.text)));
             if let Some(next) = failure.next {
-                output::next_step(&text::one_line(next.text()));
+                output::next_step(&text::one_line(&next));
             }
             ExitCode::from(failure.exit as u8)
         }
@@ -189,8 +188,14 @@ fn execute(arguments: Arguments) -> Result<(), Failure> {
         // These commands need no profile, so a damaged profile does not stop them.
         Command::Drill(drill) => return drill.run(json),
         Command::Fields(fields) => return fields.run(json),
-        Command::Completions(completions) => return help::completions(completions, Arguments::command()),
-        Command::Man(man) => return help::man(man, Arguments::command()),
+        Command::Completions(completions) => return Ok(output::raw(&completions.script(Arguments::command()))?),
+        Command::Man(man) => {
+            let page = man.write(Arguments::command()).map_err(|(dir, error)| {
+                Failure::new(Exit::Failure, format!("{}: {error}", dir.display()))
+                    .hint("hearth-replica man --dir with a directory that is yours")
+            })?;
+            return Ok(output::raw(&page.unwrap_or_default())?);
+        }
     };
     let (named, name) = (name.is_some(), name.unwrap_or_else(|| profile::DEFAULT.to_owned()));
     output::set_home_flags(hearth_replica::address::home_flags(&name, db.as_deref()));

@@ -10,7 +10,7 @@ use hearth_replica::{Phase, Replica, Status, log, notification};
 use tokio::sync::watch;
 
 use super::context::Context;
-use super::failure::{Exit, Failure, NextStep};
+use super::failure::{Exit, Failure};
 use super::progress::Progress;
 use super::runtime::block_on;
 pub(super) use super::sync_goal::{
@@ -66,13 +66,13 @@ impl Sync {
         let replica = context.open_or_create()?;
         let deadline = Instant::now() + self.timeout;
         let (now, ended) = match attempt(context, config, &replica, until, self.timeout) {
-            Ok(Attempt::Reached(now)) => {
+            Ok(None) => {
+                let now = replica.status()?;
                 let mut ended = check_synced(until, &now);
-                if ended.is_ok() && until == Until::Pushed {
-                    ended = captures::finish(context, &replica, deadline);
-                }
-                if ended.is_ok() && until == Until::Pushed {
-                    ended = files::finish_requested(context, &replica, deadline);
+                if until == Until::Pushed {
+                    ended = ended
+                        .and_then(|()| captures::finish(context, &replica, deadline))
+                        .and_then(|()| files::finish_requested(context, &replica, deadline));
                 }
                 if let Some(held) = now.held_changes.as_ref().filter(|_| ended.is_ok()) {
                     output::message(&held.question());
@@ -84,7 +84,7 @@ impl Sync {
                 }
                 (Some(now), ended)
             }
-            Ok(Attempt::TimedOut(last)) => {
+            Ok(Some(last)) => {
                 let ended = Err(timeout_failure(context, &last));
                 (Some(last), ended)
             }
@@ -103,29 +103,19 @@ impl Sync {
     }
 }
 
-/// The result of an attempt, with the status at its end.
-enum Attempt {
-    Reached(Status),
-    TimedOut(Status),
-}
-
+/// Syncs here, or waits for the process with the lock. None: goal reached. Otherwise the status at the end of the time.
 fn attempt(
     context: &Context,
     config: SyncConfig,
     replica: &Replica,
     until: Until,
     limit: Duration,
-) -> Result<Attempt, Failure> {
-    let progress = Progress::start(&context.profile.db);
-    let ended = match lock_holder::try_lock_opened(&context.profile.db)? {
+) -> Result<Option<Status>, Failure> {
+    let _progress = Progress::start(&context.profile.db);
+    match lock_holder::try_lock_opened(&context.profile.db)? {
         Some(lock) => sync_in_process(config, lock, until, limit, replica),
         None => wait_for_daemon(context, config, until, limit, replica),
-    };
-    drop(progress);
-    Ok(match ended? {
-        Some(last) => Attempt::TimedOut(last),
-        None => Attempt::Reached(replica.status()?),
-    })
+    }
 }
 
 /// Syncs until the replica is current and returns the status. The sync runs here or in the process with the lock. An
@@ -145,17 +135,17 @@ pub(super) fn sync_to_current(
             continue;
         }
         return match ended? {
-            Attempt::Reached(now) => Ok(now),
-            Attempt::TimedOut(last) => Err(timeout_failure(context, &last)),
+            None => Ok(replica.status()?),
+            Some(last) => Err(timeout_failure(context, &last)),
         };
     }
 }
 
 /// True when a longer attempt may reach the goal.
-fn is_worth_another_attempt(ended: &Result<Attempt, Failure>) -> bool {
+fn is_worth_another_attempt(ended: &Result<Option<Status>, Failure>) -> bool {
     match ended {
-        Ok(Attempt::Reached(_)) => false,
-        Ok(Attempt::TimedOut(last)) => !matches!(last.phase, Phase::Paused | Phase::Blocked | Phase::NeedsKey),
+        Ok(None) => false,
+        Ok(Some(last)) => !matches!(last.phase, Phase::Paused | Phase::Blocked | Phase::NeedsKey),
         Err(failure) => failure.exit == Exit::Unreachable,
     }
 }
@@ -182,9 +172,7 @@ async fn ask_server(config: &SyncConfig) -> Result<(), Failure> {
             Err(error @ ClientError::Unreachable(..)) => {
                 return Err(Failure::from(error).hint("hearth-replica doctor; offline work is possible meanwhile"));
             }
-            Err(error @ (ClientError::Refused(401 | 403, _) | ClientError::Key)) => {
-                return Err(Failure::from(error).hint(NextStep::NewKey));
-            }
+            Err(error @ (ClientError::Refused(401 | 403, _) | ClientError::Key)) => return Err(error.into()),
             // The server is up but has a problem; the sync itself waits and retries.
             Err(_) => return Ok(()),
         }
@@ -313,7 +301,7 @@ mod tests {
 
     #[test]
     fn reachable_server_gets_another_attempt() {
-        let ended = |phase: Phase| Ok(Attempt::TimedOut(status(phase, 4, 0)));
+        let ended = |phase: Phase| Ok(Some(status(phase, 4, 0)));
         for phase in [
             Phase::New,
             Phase::Backfilling,
@@ -326,12 +314,12 @@ mod tests {
             let last_contact_at = Some("2026-06-01T00:00:00.000Z".to_owned());
             assert!(is_worth_another_attempt(&ended(phase)), "{phase}");
             let slow = Status { last_contact_at, ..status(phase, 4, 0) };
-            assert!(is_worth_another_attempt(&Ok(Attempt::TimedOut(slow))), "{phase}");
+            assert!(is_worth_another_attempt(&Ok(Some(slow))), "{phase}");
         }
         for phase in [Phase::Paused, Phase::Blocked, Phase::NeedsKey] {
             assert!(!is_worth_another_attempt(&ended(phase)), "{phase}");
         }
-        assert!(!is_worth_another_attempt(&Ok(Attempt::Reached(status(Phase::Live, 4, 0)))));
+        assert!(!is_worth_another_attempt(&Ok(None)));
         assert!(is_worth_another_attempt(&Err(Failure::new(Exit::Unreachable, "gone"))));
         assert!(!is_worth_another_attempt(&Err(Failure::new(Exit::Interrupted, "told to stop"))));
     }

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use hearth_replica::doctor::{HELD_CHANGES_ADVICE, block_advice, is_stopped, other_process_key_advice};
+use hearth_replica::doctor::{
+    HELD_CHANGES_ADVICE, NEW_KEY_COMMAND, block_advice, is_stopped, other_process_key_advice,
+};
 use hearth_replica::sync::Until;
 use hearth_replica::{BlockCause, Phase, Status};
 
 use super::context::Context;
-use super::failure::{Exit, Failure, NextStep};
+use super::failure::{Exit, Failure};
 use super::text;
 
 /// True when the syncing process claims to be current.
@@ -50,7 +52,7 @@ pub(super) fn halt_failure(db: &Path, last: &Status) -> Option<Failure> {
         }
         Phase::Paused => Some(Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume")),
         Phase::NeedsKey => {
-            let next = other_process_key_advice(db).map_or(NextStep::NewKey, NextStep::Type);
+            let next = other_process_key_advice(db).unwrap_or_else(|| NEW_KEY_COMMAND.to_owned());
             Some(Failure::new(Exit::Key, format!("the server wants another key{}", reason_suffix(reason))).hint(next))
         }
         _ => None,
