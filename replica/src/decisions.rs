@@ -5,11 +5,16 @@ use std::collections::BTreeSet;
 
 use hearth_contract::check::Fields;
 
-use crate::store::edits::{decide, decisions, resolve, undo};
+use crate::store::edits::{decide, decisions, history, resolve, undo};
 use crate::store::outside::held;
-use crate::{Decided, EditError, Replica, Resolution, StoreError, now};
+use crate::{Decided, EditError, EditProgress, Replica, Resolution, StoreError, now};
 
 impl Replica {
+    /// How far an edit is, or how it ended. None: there is no such edit, or it ended more than 30 days ago.
+    pub fn edit_progress(&self, edit: i64) -> Result<Option<EditProgress>, StoreError> {
+        history::progress(&self.connection.borrow(), edit)
+    }
+
     /// Makes edits of the changes by another program that wait for a person. Returns how many edits there are now: sent ones,
     /// and ones with a value that a rule refuses.
     pub fn accept_held_changes(&self) -> Result<(usize, usize), StoreError> {

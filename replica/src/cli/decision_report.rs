@@ -1,10 +1,9 @@
 //! Prints the result of decisions about edits, and turns a refusal into an exit code. Must not know which decisions
 //! exist.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use hearth_replica::{Decided, Edit, EditError, EditState, Replica, Settled, StoreError};
+use hearth_replica::{Decided, EditError, EditProgress, EditState, Replica};
 use serde_json::json;
 
 use super::context::Context;
@@ -13,9 +12,6 @@ use super::{output, text};
 
 /// The number of edits decided in one transaction. Other programs cannot write during the transaction.
 const BATCH_MAX: usize = 100;
-
-/// The number of settled edits searched for an id.
-const HISTORY_MAX: usize = 100_000;
 
 /// The edit of a decision; it selects the exit code of a refusal.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +33,7 @@ pub(super) fn report(
 ) -> Result<(), Failure> {
     let (sentence, edit) = match decided {
         Ok(decided) => (decided.in_full(), decided.edit),
-        Err(refused) => return Err(decision_failure(&EditLookup::new(replica), target, refused)?),
+        Err(refused) => return Err(decision_failure(replica, target, refused)?),
     };
     if context.json {
         return Ok(output::json(&json!({ "said": sentence, "edit": edit }))?);
@@ -70,9 +66,8 @@ pub(super) fn report_each(
                 break;
             }
         };
-        let lookup = EditLookup::new(replica);
         for (&id, decided) in batch.iter().zip(decided) {
-            let (done, sentence, edit) = match decided.map_err(|why| decision_failure(&lookup, target(id), why)) {
+            let (done, sentence, edit) = match decided.map_err(|why| decision_failure(replica, target(id), why)) {
                 Ok(decided) => (true, decided.in_full(), decided.edit),
                 Err(Ok(why)) => {
                     let sentence = why.text.clone();
@@ -110,49 +105,20 @@ pub(super) fn report_each(
 }
 
 /// The failure for a refused decision. Err: the database failed.
-fn decision_failure(lookup: &EditLookup<'_>, target: Target, refused: EditError) -> Result<Failure, Failure> {
+fn decision_failure(replica: &Replica, target: Target, refused: EditError) -> Result<Failure, Failure> {
     if let EditError::Store(error) = refused {
         return Err(error.into());
     }
     let (Target::Waiting(edit) | Target::Any(edit)) = target else {
         return Ok(Failure::new(Exit::Failure, refused.to_string()).hint("hearth-replica edits --history"));
     };
-    let (exit, next) = match lookup.waiting()?.find(|one| one.id == edit) {
-        Some(one) if matches!(one.state, EditState::Rejected | EditState::Conflict | EditState::Blocked) => {
+    let (exit, next) = match (replica.edit_progress(edit)?, target) {
+        (Some(EditProgress::Open(EditState::Rejected | EditState::Conflict | EditState::Blocked)), _) => {
             (Exit::NeedsYou, "hearth-replica edits")
         }
-        Some(_) => (Exit::Failure, "hearth-replica edits"),
-        None if matches!(target, Target::Any(_)) && lookup.settled()?.any(|one| one.id == edit) => {
-            (Exit::Failure, "hearth-replica edits --history")
-        }
-        None => (Exit::NotFound, "hearth-replica edits"),
+        (Some(EditProgress::Open(_)), _) => (Exit::Failure, "hearth-replica edits"),
+        (Some(EditProgress::Ended(_)), Target::Any(_)) => (Exit::Failure, "hearth-replica edits --history"),
+        _ => (Exit::NotFound, "hearth-replica edits"),
     };
     Ok(Failure::new(exit, refused.to_string()).hint(next))
-}
-
-/// The open and the settled edits, each read once and only on demand, because many edits can be refused at a time.
-pub(super) struct EditLookup<'r> {
-    replica: &'r Replica,
-    waiting: OnceCell<Vec<Edit>>,
-    settled: OnceCell<Vec<Settled>>,
-}
-
-impl<'r> EditLookup<'r> {
-    pub(super) fn new(replica: &'r Replica) -> EditLookup<'r> {
-        EditLookup { replica, waiting: OnceCell::new(), settled: OnceCell::new() }
-    }
-
-    fn waiting(&self) -> Result<std::slice::Iter<'_, Edit>, StoreError> {
-        if self.waiting.get().is_none() {
-            let _ = self.waiting.set(self.replica.edits()?);
-        }
-        Ok(self.waiting.get().map(|all| all.iter()).unwrap_or_default())
-    }
-
-    pub(super) fn settled(&self) -> Result<std::slice::Iter<'_, Settled>, StoreError> {
-        if self.settled.get().is_none() {
-            let _ = self.settled.set(self.replica.history(HISTORY_MAX)?);
-        }
-        Ok(self.settled.get().map(|all| all.iter()).unwrap_or_default())
-    }
 }

@@ -7,11 +7,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::is_subject;
-use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditState, Replica, Resolution};
+use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditProgress, EditState, Replica, Resolution};
 use serde_json::Value;
 
 use super::context::Context;
-use super::decision_report::{EditLookup, Target, report, report_each};
+use super::decision_report::{Target, report, report_each};
 use super::failure::{Exit, Failure};
 use super::output;
 use super::values::{self, Assignment};
@@ -52,13 +52,12 @@ impl Decision {
                 let waited: BTreeSet<i64> = replica.edits()?.iter().map(|one| one.id).collect();
                 report_each(context, &replica, edits, Target::Waiting, |edits| {
                     let mut all = replica.discard_each(edits)?;
-                    let known = EditLookup::new(&replica);
                     for (decided, edit) in all.iter_mut().zip(edits) {
                         // Discarding a create also discards the later edits of the record, which the command line may
                         // name too.
-                        let is_gone = matches!(decided, Err(EditError::Refused(_))) && waited.contains(edit);
-                        if is_gone
-                            && known.settled()?.any(|one| one.id == *edit && one.outcome == EditOutcome::Discarded)
+                        let is_refused = matches!(decided, Err(EditError::Refused(_))) && waited.contains(edit);
+                        if is_refused
+                            && replica.edit_progress(*edit)? == Some(EditProgress::Ended(EditOutcome::Discarded))
                         {
                             let sentence = "the edit is discarded together with the edit before it".to_owned();
                             *decided = Ok(Decided { sentence, otherwise: None, edit: None });

@@ -1,9 +1,9 @@
 //! Edits that have ended, and the present conflicts, as people and programs read them. Must not write.
 
 use hearth_contract::schema::Kind;
-use rusqlite::{Connection, Params, Row as SqlRow};
+use rusqlite::{Connection, OptionalExtension, Params, Row as SqlRow};
 
-use crate::model::{Conflict, Settled};
+use crate::model::{Conflict, EditProgress, Settled};
 use crate::store::edits::names::title;
 use crate::store::{StoreError, rows, select};
 
@@ -32,6 +32,12 @@ pub(crate) fn get(connection: &Connection, edit: i64) -> Result<Option<Settled>,
 fn read_all(connection: &Connection, which: &str, of: impl Params) -> Result<Vec<Settled>, StoreError> {
     let text = format!("SELECT * FROM edit_history {which}");
     select::all(connection, &text, of, |row| read(connection, row))
+}
+
+/// How far an edit is, or how it ended. None when it ended more than 30 days ago or never existed.
+pub(crate) fn progress(connection: &Connection, edit: i64) -> Result<Option<EditProgress>, StoreError> {
+    let text = "SELECT state FROM edits WHERE id = ?1 UNION ALL SELECT outcome FROM edit_history WHERE id = ?1";
+    Ok(connection.prepare_cached(text)?.query_row([edit], |row| row.get(0)).optional()?)
 }
 
 /// The present conflicts, one for each field.
