@@ -1,7 +1,6 @@
 //! Notifications between processes on one database: something changed. A notification carries no data; a subscriber
 //! reads the database again. A lost or repeated notification does no harm. Must not know what changed.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -25,17 +24,12 @@ const RECHECK_MILLIS: [u64; 7] = [1, 2, 5, 10, 25, 50, 100];
 const EVENT_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A subscription to the changes of one database. Dropping the subscription ends its thread.
+#[derive(Debug)]
 pub struct Subscription {
     stop: Sender<Signal>,
     thread: Option<JoinHandle<()>>,
     // The watcher works until dropped. None where the system offers no file events; then the poll remains.
     watcher: Option<RecommendedWatcher>,
-}
-
-impl fmt::Debug for Subscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription").field("by_notification", &self.watcher.is_some()).finish_non_exhaustive()
-    }
 }
 
 impl Drop for Subscription {
@@ -49,6 +43,7 @@ impl Drop for Subscription {
 }
 
 /// A message to the thread of a subscription.
+#[derive(Debug)]
 enum Signal {
     /// A watched file changed, so the database may have changed.
     Changed,

@@ -178,10 +178,7 @@ impl Profile {
     /// The file of the key in use, or of the key that `init` will save. None: an environment variable holds the key
     /// itself.
     pub fn key_source(&self) -> Option<PathBuf> {
-        match key_from_variable() {
-            Some(_) => None,
-            None => Some(key_file_from_environment().map_or_else(|| self.key_file.clone(), |(_, file)| file)),
-        }
+        key_source_in_environment().map_or_else(|| Some(self.key_file.clone()), |(_, file)| file)
     }
 
     /// The key file that `init` writes.
@@ -242,18 +239,22 @@ pub fn key_from_file(path: &Path) -> Result<SecretString, ProfileError> {
 /// The key from the environment: the key itself, a file, or the systemd credential `hearth-api-key`. Takes precedence
 /// over the profile's key file.
 pub fn key_from_environment() -> Result<Option<SecretString>, ProfileError> {
-    match key_from_variable() {
-        Some(key) => Ok(Some(key)),
-        None => key_file_from_environment().map(|(_, file)| key_from_file(&file)).transpose(),
+    match key_source_in_environment() {
+        Some((_, Some(file))) => key_from_file(&file).map(Some),
+        _ => Ok(key_from_variable()),
     }
 }
 
 /// The environment variable that gives the key, and the file if the variable names one.
 pub fn key_source_in_environment() -> Option<(&'static str, Option<PathBuf>)> {
-    match key_from_variable() {
-        Some(_) => Some((KEY, None)),
-        None => key_file_from_environment().map(|(variable, file)| (variable, Some(file))),
+    if key_from_variable().is_some() {
+        return Some((KEY, None));
     }
+    if let Some(file) = env::var_os(KEY_FILE).filter(|file| !file.is_empty()) {
+        return Some((KEY_FILE, Some(file.into())));
+    }
+    let credential = env::var_os(CREDENTIALS).map(|directory| Path::new(&directory).join(CREDENTIAL));
+    credential.filter(|file| file.exists()).map(|file| (CREDENTIALS, Some(file)))
 }
 
 pub(crate) const KEY: &str = "HEARTH_API_KEY";
@@ -266,14 +267,6 @@ pub(crate) const CREDENTIAL: &str = "hearth-api-key";
 fn key_from_variable() -> Option<SecretString> {
     let key = env::var(KEY).ok()?;
     Some(key.trim().to_owned().into()).filter(|_| !key.trim().is_empty())
-}
-
-fn key_file_from_environment() -> Option<(&'static str, PathBuf)> {
-    if let Some(file) = env::var_os(KEY_FILE).filter(|file| !file.is_empty()) {
-        return Some((KEY_FILE, file.into()));
-    }
-    let credential = env::var_os(CREDENTIALS).map(|directory| Path::new(&directory).join(CREDENTIAL));
-    credential.filter(|file| file.exists()).map(|file| (CREDENTIALS, file))
 }
 
 fn directories() -> Result<ProjectDirs, ProfileError> {

@@ -43,7 +43,7 @@ impl Run {
         signals::listen()?;
         let config = context.sync_config()?;
         let db = &context.profile.db;
-        let lock = take_lock(db)?;
+        let lock = lock_holder::try_lock(db)?.ok_or_else(|| lock_holder::already_syncing(db))?;
         context.warn_about_place();
         if self.log == LogFormat::Text {
             // The address is not checked yet. An address with a password is refused later, and must not be printed.
@@ -143,9 +143,4 @@ async fn sync_once(config: &SyncConfig, db: &Path, lock: SyncLock) -> Result<(),
     };
     drop(progress);
     ended
-}
-
-/// Takes the lock, or fails with the process that syncs instead.
-fn take_lock(db: &Path) -> Result<SyncLock, Failure> {
-    lock_holder::try_lock(db)?.ok_or_else(|| lock_holder::already_syncing(db))
 }

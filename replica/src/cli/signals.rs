@@ -5,6 +5,7 @@ use std::io;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::failure::{Exit, Failure};
@@ -19,38 +20,22 @@ pub(super) fn listen() -> io::Result<()> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
-    let mut signals = Signals::new()?;
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     drop(entered);
     let (sender, receiver) = watch::channel(None);
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         runtime.block_on(async {
             loop {
-                let exit = signals.next().await;
+                let exit = tokio::select! {
+                    _ = interrupt.recv() => Exit::Interrupted,
+                    _ = terminate.recv() => Exit::Terminated,
+                };
                 sender.send_replace(Some(exit));
             }
         })
     })?;
     let _ = STOP_SIGNAL.set(receiver);
     Ok(())
-}
-
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Signals> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
-    }
-
-    async fn next(&mut self) -> Exit {
-        tokio::select! {
-            _ = self.interrupt.recv() => Exit::Interrupted,
-            _ = self.terminate.recv() => Exit::Terminated,
-        }
-    }
 }
 
 /// Waits for a stop signal; returns at once after an earlier signal.

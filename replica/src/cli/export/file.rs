@@ -12,23 +12,14 @@ use hearth_replica::{PAGE_ROWS, RowQuery, Sort, StoreError, new_private_file};
 use super::super::failure::{Exit, Failure};
 
 /// Why a file of records was not written.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum ExportError {
-    Store(StoreError),
-    File(io::Error),
-    /// The home has more records than a report may have.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    File(#[from] io::Error),
+    #[error("the home has more than {RECORDS_MAX} records, and a report would open in no browser")]
     ReportTooLarge,
-}
-
-impl From<StoreError> for ExportError {
-    fn from(error: StoreError) -> ExportError {
-        ExportError::Store(error)
-    }
-}
-
-impl From<io::Error> for ExportError {
-    fn from(error: io::Error) -> ExportError {
-        ExportError::File(error)
-    }
 }
 
 impl ExportError {
@@ -36,9 +27,7 @@ impl ExportError {
         match self {
             ExportError::Store(error) => explain(db, file, error),
             ExportError::ReportTooLarge => {
-                let text =
-                    format!("the home has more than {RECORDS_MAX} records, and a report would open in no browser");
-                Failure::new(Exit::Failure, text).hint("hearth-replica export inventory.csv --names")
+                Failure::new(Exit::Failure, self.to_string()).hint("hearth-replica export inventory.csv --names")
             }
             ExportError::File(error) => explain(db, file, StoreError::File(file.to_owned(), error)),
         }

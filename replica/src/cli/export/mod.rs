@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_exchange::table::Options;
+use hearth_replica::kind_by_name;
 use serde_json::json;
 
 use self::file::write_new_file;
@@ -94,16 +95,12 @@ impl Export {
     }
 
     fn format(&self) -> Result<Format, Failure> {
-        let part =
-            |part: Option<&std::ffi::OsStr>| part.and_then(|part| part.to_str()).unwrap_or_default().to_lowercase();
-        let named_after = || {
-            let stem = part(self.file.file_stem());
-            Kind::from_collection(&stem).or_else(|| Kind::parse(&stem)).unwrap_or(Kind::Inventory)
-        };
-        let format = match part(self.file.extension()).as_str() {
+        let extension =
+            self.file.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_lowercase();
+        let format = match extension.as_str() {
             "db" | "sqlite" | "sqlite3" => Format::Copy,
             "json" => Format::Json,
-            "csv" => Format::Csv(self.kind.unwrap_or_else(named_after)),
+            "csv" => Format::Csv(self.kind.or_else(|| kind_by_name(&self.file)).unwrap_or(Kind::Inventory)),
             "html" | "htm" => Format::Report,
             "ics" => Format::Calendar,
             _ => {
