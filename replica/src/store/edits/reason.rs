@@ -52,6 +52,15 @@ impl Reason<'_> {
         }
     }
 
+    /// The same reason for an update whose record is not on the server.
+    pub(crate) fn of_missing_record(&self) -> Self {
+        match self {
+            Reason::LostWithHistory => Reason::RecordLost,
+            Reason::NoLongerThere => Reason::DeletedThere,
+            other => other.clone(),
+        }
+    }
+
     /// The sentence of `edits.reason`.
     pub(crate) fn sentence(&self) -> String {
         match self {

@@ -167,8 +167,8 @@ fn known_fork(tx: &Transaction<'_>, cause: &ReconcileCause) -> Result<Option<i64
     }
 }
 
-/// Forgets what the rows hold of the discarded history, and offers its edits again. `shared`: the last position that the rows share
-/// with the present history. `whole`: true when the rows hold only the discarded history.
+/// Forgets what the rows hold of the discarded history. `shared`: the last position that the rows share with the present history.
+/// `whole`: true when the rows hold only the discarded history.
 fn forget_history(
     tx: &Transaction<'_>,
     resume: Option<&str>,
@@ -182,8 +182,7 @@ fn forget_history(
         "UPDATE _sync SET cursor = ?1, position = ?2, head = NULL, backfilled = backfilled AND ?1 IS NOT NULL";
     // Without a cursor the feed begins again, and shows only the newest event of a record.
     tx.execute(go_back, (resume, shared))?;
-    lost::forget(tx, fork, whole)?;
-    fork.map_or(Ok(()), |fork| lost::offer_after_fork(tx, fork))
+    lost::forget(tx, fork, whole)
 }
 
 /// The cause of the reconcile that must follow a backfill which has reached the head. None: the rows are right. `cursor`: the feed

@@ -8,7 +8,7 @@ use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
 use crate::store::edits::acked;
 use crate::store::edits::reason::Reason;
 use crate::store::reconcile::progress::advance;
-use crate::store::reconcile::{listing, sentences};
+use crate::store::reconcile::{listing, lost, sentences};
 use crate::store::{StoreError, base, gate, log, mirror};
 
 /// The mass-delete guard: a person must agree before more than this many records of a collection are deleted, when they
@@ -54,11 +54,14 @@ pub(crate) fn sweep(
             // Changes after the position of the first page arrive by the feed.
             false => listing::unlisted(tx, kind, &listed)?.into_iter().map(|id| (id, as_of)).collect(),
         };
-        let vanished = listing::gone(tx, kind, &ids)?;
+        let mut vanished = listing::gone(tx, kind, &ids)?;
+        if restored {
+            lost::offer_creates(tx, kind, &mut vanished)?;
+        }
         // Records that were deleted here as well are no loss.
-        let lost: Vec<&str> =
+        let deleted: Vec<&str> =
             vanished.iter().filter(|record| !record.has_last_edit_delete).map(|record| record.id.as_str()).collect();
-        let gone = i64::try_from(lost.len()).unwrap_or(i64::MAX);
+        let gone = i64::try_from(deleted.len()).unwrap_or(i64::MAX);
         // A server that is restored a second time can also lose records that were read since the start.
         let of = match before {
             Some(before) if gone <= before => before,
@@ -71,7 +74,7 @@ pub(crate) fn sweep(
             return Ok(SweepOutcome::TooMany { gone, of });
         }
         if gone > 0 {
-            log(tx, LogLevel::Info, &sentences::deleted_in_collection(tx, kind, &lost, of, restored)?)?;
+            log(tx, LogLevel::Info, &sentences::deleted_in_collection(tx, kind, &deleted, of, restored)?)?;
         }
         if only_changes {
             // As the feed does with the events of these deletes, also of records that were never known here.

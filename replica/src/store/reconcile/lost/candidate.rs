@@ -3,7 +3,6 @@
 use hearth_contract::schema::Kind;
 use rusqlite::{Params, Row, Transaction};
 
-use crate::model::ReasonCode;
 use crate::store::{StoreError, rows, select};
 
 /// An edit that the server may have lost.
@@ -23,17 +22,6 @@ impl Lost {
     pub(super) fn forget_position(&self, tx: &Transaction<'_>) -> Result<(), StoreError> {
         tx.prepare_cached("UPDATE _outbox SET acked_rev = NULL WHERE edit_id = ?1")?.execute([self.edit])?;
         Ok(())
-    }
-
-    /// True when this replica has deleted the record of the edit later. Only the delete can be missing on the server then, and a
-    /// person is asked about it alone.
-    pub(super) fn is_deleted_later(&self, tx: &Transaction<'_>) -> Result<bool, StoreError> {
-        let text = "SELECT 1 FROM edits WHERE record_id = ?2 AND kind = ?1 AND id > ?3
-                        AND method = 'delete' AND (state NOT IN ('conflict', 'rejected') OR reason_code = ?4)
-                    UNION ALL SELECT 1 FROM edit_history WHERE record_id = ?2 AND kind = ?1 AND id > ?3
-                        AND method = 'delete' AND outcome IN ('confirmed', 'merged')";
-        let key = (self.kind.as_str(), &self.record, self.edit, ReasonCode::LostByServer);
-        Ok(tx.prepare_cached(text)?.exists(key)?)
     }
 }
 

@@ -9,8 +9,8 @@ use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
-use super::candidate::Lost;
-use crate::model::Method;
+use super::candidate::{Lost, candidates};
+use crate::model::{Method, ReasonCode};
 use crate::store::edits::settle;
 use crate::store::merge::holds;
 use crate::store::{StoreError, base, rows};
@@ -36,6 +36,9 @@ struct Comparison {
     /// The fields of each record that a later edit wrote. Some: the index of the later edit in `lost`. None: the later
     /// edit is not lost.
     later: HashMap<(Kind, String), HashMap<String, Option<usize>>>,
+    /// The records that a later edit deletes. Only the delete can be missing on the server then, and a person is asked about it
+    /// alone.
+    deleted: HashSet<(Kind, String)>,
 }
 
 impl Comparison {
@@ -47,11 +50,14 @@ impl Comparison {
             Method::Update => self.drop_overwritten(&record, &mut edit, &written, server_version),
             _ => edit.patch.clone(),
         };
-        let is_overwritten = edit.method == Method::Update && remaining.is_empty();
-        let is_visible = |values: &Fields| shows_effect(edit.method, edit.lost.kind, values, server_version);
         // When the later edit is lost too, only the later edit is offered again.
-        let is_lost = edit.in_scope && !is_overwritten && !is_visible(&remaining);
-        let later = self.later.entry(record.clone()).or_default();
+        let is_overwritten = edit.method == Method::Update && remaining.is_empty() || self.deleted.contains(&record);
+        let is_visible = shows_effect(edit.method, edit.lost.kind, &remaining, server_version);
+        let is_lost = edit.in_scope && !is_overwritten && !is_visible;
+        if edit.method == Method::Delete {
+            self.deleted.insert(record.clone());
+        }
+        let later = self.later.entry(record).or_default();
         for (name, _) in written {
             later.entry(name).or_insert(is_lost.then_some(self.lost.len()));
         }
@@ -104,17 +110,17 @@ pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -
         "SELECT id, kind, record_id, method, patch, base, {of_history} FROM edit_history
          WHERE outcome IN ('confirmed', 'merged')
          UNION ALL
-         SELECT id, kind, record_id, method, patch, base, {of_edits} FROM edits WHERE state = 'sent'
+         SELECT id, kind, record_id, method, patch, base, {of_edits} AND state = 'sent' FROM edits
+         WHERE state = 'sent' OR method = 'delete' AND (state NOT IN ('conflict', 'rejected') OR reason_code = ?1)
          ORDER BY 1 DESC"
     );
     let mut comparison = Comparison::default();
     let mut statement = tx.prepare_cached(&text)?;
-    let mut found = statement.query([])?;
+    let mut found = statement.query([ReasonCode::LostByServer])?;
     while let Some(row) = found.next()? {
         let lost = Lost::read(row)?;
         let server_version = server_version(tx, &lost)?;
-        let is_named = accepted.is_none_or(|numbers| numbers.contains(&lost.edit));
-        let in_scope = row.get(6)? && is_named && !lost.is_deleted_later(tx)?;
+        let in_scope = row.get(6)? && accepted.is_none_or(|numbers| numbers.contains(&lost.edit));
         let edit = ComparedEdit {
             lost,
             method: row.get(3)?,
@@ -132,6 +138,15 @@ pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -
         all.push(lost);
     }
     Ok(all)
+}
+
+/// The confirmed creates of a collection at an unknown position.
+pub(super) fn confirmed_creates(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Lost>, StoreError> {
+    let text = format!(
+        "SELECT id, kind, record_id FROM edit_history WHERE outcome IN ('confirmed', 'merged') AND kind = ?1
+             AND method = 'create' AND {AT_UNKNOWN_POSITION}"
+    );
+    candidates(tx, &text, [kind.as_str()])
 }
 
 /// Marks the confirmed edits of which the records show no value: later changes overwrote them before the reconcile, so they are not

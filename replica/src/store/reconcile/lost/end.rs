@@ -1,17 +1,19 @@
 //! Compares accepted and confirmed edits with the records that the server has now. A reconcile does it at its end, when the rows
-//! are whole again.
+//! are whole again; with creates, when the list of their collection is whole.
 
 use std::collections::HashSet;
 
 use hearth_contract::formats::Timestamp;
+use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use super::candidate::{Lost, candidates};
-use super::compare::find_lost;
+use super::compare::{self, find_lost};
 use super::offer::give_back;
 use crate::model::{EditOutcome, ReasonCode};
 use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, settle};
+use crate::store::reconcile::listing::Vanished;
 use crate::store::{StoreError, base};
 
 /// SQL for the edits that the server has accepted at an unknown position.
@@ -56,6 +58,18 @@ fn offer_or_confirm(
     give_back(tx, reason, &lost)?;
     let held = accepted.into_iter().filter(|edit| lost.iter().all(|lost| lost.edit != edit.edit));
     confirm(tx, &held.collect::<Vec<_>>(), now)
+}
+
+/// Offers the confirmed creates of records that the whole list of a restored server does not show, and takes these records out of
+/// `vanished`: they are not deleted here, and later edits of them wait for the create.
+pub(crate) fn offer_creates(tx: &Transaction<'_>, kind: Kind, vanished: &mut Vec<Vanished>) -> Result<(), StoreError> {
+    let gone: HashSet<&str> =
+        vanished.iter().filter(|gone| !gone.has_last_edit_delete).map(|gone| gone.id.as_str()).collect();
+    let mut creates = compare::confirmed_creates(tx, kind)?;
+    creates.retain(|create| gone.contains(create.record.as_str()));
+    let offered: HashSet<&str> = creates.iter().map(|create| create.record.as_str()).collect();
+    vanished.retain(|gone| !offered.contains(gone.id.as_str()));
+    give_back(tx, &Reason::LostWithHistory, &creates)
 }
 
 /// At the end of a reconcile with a restored server: offers confirmed edits at an unknown position again that the server does not

@@ -3,11 +3,8 @@
 
 use rusqlite::Transaction;
 
-use super::candidate::candidates;
 use super::compare;
-use super::offer::give_back;
 use crate::store::edits::outbox;
-use crate::store::edits::reason::Reason;
 use crate::store::{StoreError, base, select};
 
 /// Forgets all revisions of the discarded history. `whole`: true when the rows hold only the discarded history, up to
@@ -17,13 +14,10 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
         // Edits that the records did not show before the restore were overwritten. The restore did not lose them.
         compare::note_overwritten(tx, fork.is_some())?;
     }
-    if fork.is_none() {
-        // Each confirmed edit may belong to the discarded history, so each is compared at the end of the reconcile.
-        tx.execute("UPDATE edit_history SET rev = NULL WHERE rev IS NOT NULL", [])?;
-    }
     drop_preconditions(tx, fork)?;
     let fork = fork.unwrap_or(0);
-    // The new history may contain these edits too. Only the server's present records can tell.
+    // The new history may contain these edits too. Only the server's records at the end of the reconcile can tell.
+    tx.execute("UPDATE edit_history SET rev = NULL WHERE rev > ?1", [fork])?;
     tx.execute("UPDATE _outbox SET acked_rev = NULL WHERE acked_rev > ?1", [fork])?;
     base::forget_revs(tx, fork, false)
 }
@@ -43,20 +37,4 @@ fn drop_preconditions(tx: &Transaction<'_>, fork: Option<i64>) -> Result<(), Sto
         return Ok(());
     }
     select::column(tx, carried, [fork])?.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))
-}
-
-/// Offers edits again that the feed confirmed after the fork, except edits of records that this replica has deleted later.
-pub(crate) fn offer_after_fork(tx: &Transaction<'_>, fork: i64) -> Result<(), StoreError> {
-    let after = "SELECT id, kind, record_id FROM edit_history
-                 WHERE outcome IN ('confirmed', 'merged') AND rev > ?1 ORDER BY id";
-    let mut lost = Vec::new();
-    for edit in candidates(tx, after, [fork])? {
-        if !edit.is_deleted_later(tx)? {
-            lost.push(edit);
-        }
-    }
-    give_back(tx, &Reason::LostWithHistory, &lost)?;
-    // Other changes have the positions after the fork by now.
-    tx.execute("UPDATE edit_history SET rev = NULL WHERE rev > ?1", [fork])?;
-    Ok(())
 }

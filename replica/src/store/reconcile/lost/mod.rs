@@ -12,8 +12,8 @@ mod notice;
 mod offer;
 
 pub(super) use self::compare::note_overwritten;
-pub(super) use self::end::{offer_accepted, offer_confirmed};
-pub(super) use self::forget::{forget, offer_after_fork};
+pub(super) use self::end::{offer_accepted, offer_confirmed, offer_creates};
+pub(super) use self::forget::forget;
 pub(in crate::store) use self::notice::{Passed, acked_and_seen, end_deletes, forget_skipped, notice};
 pub(crate) use self::notice::{acked_edits, compare_head};
 pub(super) use self::offer::is_any_offered;

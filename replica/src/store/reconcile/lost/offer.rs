@@ -29,11 +29,8 @@ pub(super) fn give_back(tx: &Transaction<'_>, reason: &Reason<'_>, lost: &[Lost]
         tx.execute("DELETE FROM edit_history WHERE id = ?1", [edit])?;
         let method: Method =
             tx.query_row("UPDATE edits SET problem = NULL WHERE id = ?1 RETURNING method", [edit], |row| row.get(0))?;
-        // Without a restore, the missing record of an update was deleted.
-        let is_deleted = method == Method::Update
-            && *reason == Reason::NoLongerThere
-            && base::load(tx, *kind, record)?.is_some_and(|image| image.deleted);
-        need_person(tx, *edit, if is_deleted { Reason::DeletedThere } else { reason.clone() })?;
+        let is_missing = method == Method::Update && base::load(tx, *kind, record)?.is_some_and(|image| image.deleted);
+        need_person(tx, *edit, if is_missing { reason.of_missing_record() } else { reason.clone() })?;
         if method == Method::Create {
             // The server does not have the record at all.
             base::forget_record(tx, *kind, record)?;

@@ -146,10 +146,9 @@ fn reshown_edit_after_foreign_loss_is_lost_next() {
     assert_eq!((scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()), ("conflict", "B"));
 }
 
-#[test]
-fn half_changed_subject_is_not_lost() {
+/// A task whose subject became the room, then the car; the second edit changed one half of the subject.
+fn half_changed_subject() -> Scene {
     let mut scene = Scene::present(task(5, "A", "low"));
-    let subject = |id| json!({ "title": "A", "priority": "low", "subject_type": "room", "subject_id": id });
     let edits = [
         (ROOM, format!("UPDATE tasks SET subject_type = 'room', subject_id = '{ROOM}'")),
         (CAR, format!("UPDATE tasks SET subject_id = '{CAR}'")),
@@ -158,9 +157,29 @@ fn half_changed_subject_is_not_lost() {
         scene.does(&text).confirm(edit, event(5 + edit, "updated", "task", TASK, subject(id)));
     }
     assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
+    scene
+}
+
+fn subject(id: &str) -> Value {
+    json!({ "title": "A", "priority": "low", "subject_type": "room", "subject_id": id })
+}
+
+#[test]
+fn half_changed_subject_is_not_lost() {
+    let mut scene = half_changed_subject();
     scene.recovers(&restored(None));
     ends_with_task(&mut scene, 7, subject(CAR), false);
     assert_eq!((scene.states().as_str(), scene.one("SELECT subject_id FROM tasks").as_str()), ("", CAR));
+}
+
+#[test]
+fn lost_edits_of_subject_are_sent_in_order() {
+    let mut scene = half_changed_subject();
+    scene.recovers(&restored(Some(5)));
+    ends_with_task(&mut scene, 5, plain("A"), false);
+    assert_eq!(scene.retry(2).unwrap_err(), "“A”: edit 1 comes before this one; retry or discard that first");
+    scene.retry_each(&[1, 2]);
+    assert_eq!(scene.states(), "waiting waiting");
 }
 
 #[test]
