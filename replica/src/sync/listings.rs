@@ -4,24 +4,16 @@
 use std::time::Duration;
 
 use hearth_contract::schema::Kind;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use super::client::{Client, ClientError};
 use super::config::SyncConfig;
 use super::core::{Expired, Failure, Limits, Refusal};
+use super::retry;
 use super::wire::{self, HttpRequest, HttpResponse};
 use crate::model::ReconcileQuery;
 use crate::store::reconcile::verify::Listing;
 
-/// Pause before a repetition when the server names none.
-const RETRY_PAUSE: Duration = Duration::from_secs(2);
-/// Attempts at one request while the server answers 429 or 503.
-const ATTEMPTS_MAX: u32 = 30;
-/// Lost responses to one request in a row: a restarted server is back before the last.
-const LOST_MAX: u32 = 7;
-/// Pause after the first lost response. The pause doubles up to [`LOST_PAUSE_MAX`].
-const LOST_PAUSE: Duration = Duration::from_millis(500);
-const LOST_PAUSE_MAX: Duration = Duration::from_secs(8);
 /// The server's window of a minute starts when the first request arrives, a little after the request has left.
 const WINDOW: Duration = Duration::from_millis(60_500);
 
@@ -91,40 +83,12 @@ impl<S: AsyncFn(&HttpRequest) -> Result<HttpResponse, String>> Reader<'_, S> {
         request: &HttpRequest,
         parse: impl Fn(&HttpResponse) -> Result<T, Failure>,
     ) -> Result<T, ClientError> {
-        let (mut attempts, mut lost) = (0, 0);
-        loop {
+        let client = self.client;
+        let send = async |request: &HttpRequest| {
             self.wait_for_turn().await;
-            attempts += 1;
-            let response = (self.send)(request).await;
-            let failure = match &response {
-                Ok(response) => match parse(response) {
-                    Ok(parsed) => return Ok(parsed),
-                    Err(failure) => failure,
-                },
-                Err(why) => Failure::NoAnswer(why.clone()),
-            };
-            let is_lost = match &failure {
-                Failure::Refused(refusal) => matches!(refusal.status, 408 | 500..) && refusal.status != 503,
-                Failure::NoAnswer(_) => response.as_ref().map_or(true, |response| response.is_cut),
-            };
-            match failure {
-                Failure::Refused(Refusal { status: 429 | 503, retry_after, .. }) if attempts < ATTEMPTS_MAX => {
-                    lost = 0;
-                    let server_pause = |millis: i64| Duration::from_millis(millis.max(0).unsigned_abs());
-                    sleep(retry_after.map_or(RETRY_PAUSE, server_pause)).await;
-                }
-                _ if is_lost && lost < LOST_MAX => {
-                    sleep((LOST_PAUSE * (1 << lost)).min(LOST_PAUSE_MAX)).await;
-                    lost += 1;
-                }
-                failure => {
-                    return Err(match response {
-                        Ok(response) => self.client.client_error(&response, failure),
-                        Err(why) => self.client.unreachable(why),
-                    });
-                }
-            }
-        }
+            (self.send)(request).await
+        };
+        retry::ask(client, request, send, parse).await
     }
 
     /// Waits until the rate limit allows another request.

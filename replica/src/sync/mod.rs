@@ -34,6 +34,7 @@ mod key_file;
 mod listings;
 mod page_buffer;
 mod refill;
+mod retry;
 mod runtime;
 mod sse;
 mod sse_decoder;

@@ -2,7 +2,6 @@
 //! id, so what is sent again changes nothing, and a refill that was cut goes on. Must not ask a person or print.
 
 use std::path::Path;
-use std::time::Duration;
 
 use hearth_contract::check::Fields;
 use hearth_contract::paths;
@@ -11,11 +10,11 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 
 use super::client::{Client, ClientError};
 use super::core::{Failure, Identity, Refusal};
 use super::engine::stored_home;
+use super::retry::{self, Attempts};
 use super::transfer::{Store, TransferEnd, upload};
 use super::wire::{self, HttpRequest};
 use crate::model::FILE_SHA256;
@@ -26,13 +25,6 @@ use crate::store::{Connection, StoreError, open, refill};
 const CALL_RECORDS_MAX: usize = 50;
 /// Bytes of the records in one call, at most: a body may have 1 MiB.
 const CALL_BYTES_MAX: usize = 768 * 1024;
-/// Attempts at one request while the server answers 429 or 503.
-const ATTEMPTS_MAX: u32 = 30;
-/// Attempts at one request in a row that get no answer.
-const LOST_MAX: u32 = 7;
-/// Pause after the first attempt without an answer. The pause doubles up to [`PAUSE_MAX`].
-const PAUSE: Duration = Duration::from_millis(500);
-const PAUSE_MAX: Duration = Duration::from_secs(8);
 /// Refused records that an error names, at most.
 const NAMED_MAX: usize = 10;
 
@@ -250,9 +242,8 @@ impl Sender {
             go_without();
             return Ok(());
         }
-        let (mut attempts, mut lost) = (0, 0);
+        let mut attempts = Attempts::default();
         loop {
-            attempts += 1;
             let failure = match upload(&self.client, &self.store.db, &hash).await {
                 TransferEnd::Done => return Ok(()),
                 TransferEnd::NotHere | TransferEnd::WrongBytes => {
@@ -262,7 +253,7 @@ impl Sender {
                 TransferEnd::Refused(refusal) => Failure::Refused(refusal),
                 TransferEnd::NoAnswer(why) => Failure::NoAnswer(why),
             };
-            if pause_after(&failure, attempts, &mut lost).await.is_ok() {
+            if attempts.wait_after(&failure, true).await {
                 continue;
             }
             return Err(match failure {
@@ -279,42 +270,9 @@ impl Sender {
     /// Sends a request until it is answered. Err: a failure that a repetition does not cure.
     async fn ask<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<Value>) -> Result<T, ClientError> {
         let request = HttpRequest::new(method, path, body.map(|body| body.to_string()));
-        let (mut attempts, mut lost) = (0, 0);
-        loop {
-            attempts += 1;
-            let response = self.client.send(&request).await;
-            let failure = match &response {
-                Ok(response) => match wire::data(response) {
-                    Ok(data) => return Ok(data),
-                    Err(failure) => failure,
-                },
-                Err(why) => Failure::NoAnswer(why.clone()),
-            };
-            if pause_after(&failure, attempts, &mut lost).await.is_err() {
-                return Err(match response {
-                    Ok(response) => self.client.client_error(&response, failure),
-                    Err(why) => self.client.unreachable(why),
-                });
-            }
-        }
+        retry::ask(&self.client, &request, async |request: &HttpRequest| self.client.send(request).await, wire::data)
+            .await
     }
-}
-
-/// Waits before the next attempt. Err: another attempt does not help.
-async fn pause_after(failure: &Failure, attempts: u32, lost: &mut u32) -> Result<(), ()> {
-    match failure {
-        Failure::Refused(Refusal { status: 429 | 503, retry_after, message, .. }) if attempts < ATTEMPTS_MAX => {
-            *lost = 0;
-            tracing::warn!("the server asks to wait: {message}");
-            sleep(retry_after.map_or(PAUSE_MAX, |millis| Duration::from_millis(millis.max(0).unsigned_abs()))).await;
-        }
-        Failure::Refused(Refusal { status: 408 | 500.., .. }) | Failure::NoAnswer(_) if *lost < LOST_MAX => {
-            sleep((PAUSE * (1 << *lost)).min(PAUSE_MAX)).await;
-            *lost += 1;
-        }
-        _ => return Err(()),
-    }
-    Ok(())
 }
 
 /// Why the server refuses a record: its sentence, with the first fault.
