@@ -27,7 +27,7 @@ pub use database::is_stopped;
 pub use diagnosis::{Cause, Diagnosis, block_advice, diagnose, free_space_advice};
 pub use files::{directory, key_file_warning, network_warning};
 pub use finding::{Finding, Severity, Topic};
-pub use server::{check_encryption, check_scopes, client_error_text};
+pub use server::{check_encryption, check_scopes};
 pub use text::shell_quoted;
 
 /// Examines files, database, server and key of a profile.

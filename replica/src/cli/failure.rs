@@ -4,8 +4,8 @@ use std::path::Path;
 
 use hearth_replica::BlockCause;
 use hearth_replica::doctor::{
-    DELETION_ADVICE, NEW_KEY_COMMAND, OTHER_HOME_ADVICE, REBUILD_COMMAND, REFILL_ADVICE, client_error_text, diagnose,
-    key_file_advice, new_key_advice, shell_quoted,
+    DELETION_ADVICE, NEW_KEY_COMMAND, OTHER_HOME_ADVICE, REBUILD_COMMAND, REFILL_ADVICE, diagnose, key_file_advice,
+    new_key_advice, shell_quoted,
 };
 use hearth_replica::profile::{Profile, ProfileError};
 use hearth_replica::sync::{ClientError, RefillError, SyncError};
@@ -139,7 +139,7 @@ impl From<std::io::Error> for Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Failure {
-        let text = text::one_line(&client_error_text(&error));
+        let text = text::one_line(&error.to_string());
         match error {
             ClientError::Address(_) => {
                 Failure::new(Exit::Usage, text).hint("hearth-replica init --server http://HOST:PORT")

@@ -74,17 +74,8 @@ pub fn check_encryption(server: &str) -> Option<Finding> {
     Some(Finding::new(Topic::Server, Severity::Warning, text, next))
 }
 
-/// The text of a client error, without the double mention of a foreign server.
-pub fn client_error_text(error: &ClientError) -> String {
-    let text = error.to_string();
-    match error {
-        ClientError::NotHearth(..) => text.replacen(": it does not answer as a Hearth server", "", 1),
-        _ => text,
-    }
-}
-
 fn client_error_finding(profile: &Profile, server: &str, error: &ClientError) -> Finding {
-    let text = client_error_text(error);
+    let text = error.to_string();
     match error {
         ClientError::Refused(401 | 403, _) => Finding::fault(Topic::Key, text, new_key_advice(profile)),
         ClientError::Key => Finding::fault(Topic::Key, text, new_key_advice(profile)),

@@ -12,7 +12,7 @@ use time::format_description::well_known::Rfc2822;
 
 use super::core::{Failure, Identity};
 use super::tls_fault::{tls_fault, tls_text};
-use super::wire::{self, HttpRequest, HttpResponse};
+use super::wire::{self, HttpRequest, HttpResponse, NOT_HEARTH};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// An idle connection is closed after 15 s: before a silent stream is checked, so that the check does not use a connection
@@ -194,7 +194,11 @@ impl Client {
         match failure {
             Failure::Refused(refusal) => ClientError::Refused(refusal.status, refusal.message),
             Failure::NoAnswer(_) if response.is_cut => self.unreachable(CUT.to_owned()),
-            Failure::NoAnswer(why) => ClientError::NotHearth(self.base.clone(), why),
+            Failure::NoAnswer(why) => {
+                // The error says so itself.
+                let why = why.strip_prefix(NOT_HEARTH).unwrap_or(&why).trim_start_matches([':', ' ']).to_owned();
+                ClientError::NotHearth(self.base.clone(), why)
+            }
         }
     }
 
@@ -276,10 +280,7 @@ pub(super) async fn read_response(mut response: Response) -> Result<HttpResponse
     loop {
         match tokio::time::timeout(CHUNK_TIMEOUT, response.chunk()).await {
             Ok(Ok(Some(chunk))) if body.len() + chunk.len() > RESPONSE_BYTES_MAX => {
-                return Err(format!(
-                    "it does not answer as a Hearth server: the answer is longer than {} MiB",
-                    RESPONSE_BYTES_MAX >> 20
-                ));
+                return Err(format!("{NOT_HEARTH}: the answer is longer than {} MiB", RESPONSE_BYTES_MAX >> 20));
             }
             Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
             Ok(Ok(None)) => break,

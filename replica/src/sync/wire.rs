@@ -12,5 +12,6 @@ pub use message::{HttpRequest, HttpResponse};
 pub(super) use refusal::{edit_failure, refusal};
 pub(super) use request::VERSION;
 pub(super) use response::{
-    bulk_answers, check_event, data, edit_answer, feed_head, identity, page, poll_batch, reconcile_response, record,
+    NOT_HEARTH, bulk_answers, check_event, data, edit_answer, feed_head, identity, page, poll_batch,
+    reconcile_response, record,
 };

@@ -70,7 +70,7 @@ fn verdict(is_new: bool, answer: Result<Value, Failure>) -> Verdict {
     match answer {
         Ok(job) if is_new => match job["id"].as_str() {
             Some(id) => Verdict::Made(id.to_owned()),
-            None => later("it does not answer as a Hearth server".to_owned()),
+            None => later(wire::NOT_HEARTH.to_owned()),
         },
         Ok(_) => Verdict::Known,
         Err(Failure::NoAnswer(why)) => later(why),

@@ -54,7 +54,7 @@ pub(in crate::sync) async fn upload(client: &Client, db: &Path, hash: &str) -> T
             let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
             match body.pointer("/data/sha256").is_some_and(|found| found == hash) {
                 true => TransferEnd::Done,
-                false => TransferEnd::NoAnswer("it does not answer as a Hearth server".to_owned()),
+                false => TransferEnd::NoAnswer(wire::NOT_HEARTH.to_owned()),
             }
         }
         Ok(answer) => match wire::edit_failure(&answer) {

@@ -16,6 +16,9 @@ use crate::model::{ListedId, ReconcileQuery, ReconcileResponse};
 use crate::sync::core::{BatchEnd, EditAnswers, Failure, FeedBatch, FeedHead, Identity, Limits};
 use crate::sync::excerpt;
 
+/// Why a response is no answer: it is not of a Hearth server.
+pub(in crate::sync) const NOT_HEARTH: &str = "it does not answer as a Hearth server";
+
 /// The owner, scopes and limits of a key, from the response to [`super::HttpRequest::identity`].
 pub(in crate::sync) fn identity(response: &HttpResponse) -> Result<Identity, Failure> {
     #[derive(Deserialize)]
@@ -230,6 +233,6 @@ fn success<T: DeserializeOwned>(response: &HttpResponse) -> Result<T, Failure> {
             Category::Eof => "the answer ends too early".to_owned(),
             Category::Io | Category::Data => error.to_string(),
         };
-        Failure::NoAnswer(excerpt::sentence(&format!("it does not answer as a Hearth server: {why}")))
+        Failure::NoAnswer(excerpt::sentence(&format!("{NOT_HEARTH}: {why}")))
     })
 }
