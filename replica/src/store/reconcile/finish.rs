@@ -1,4 +1,4 @@
-//! The end of a reconcile: the rows are at the position of the tail.
+//! The end of a reconcile: the rows are at the position of the tail. Must not read records from the server.
 
 use hearth_contract::formats::Timestamp;
 use rusqlite::Connection;
@@ -11,11 +11,8 @@ use crate::store::{StoreError, base, gate, log};
 /// Ends the reconcile: compares the accepted and confirmed edits, and moves the position to the tail.
 pub(crate) fn finish(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     gate::sync_tx(connection, |tx| {
-        let (cause, gone, only_changes): (String, i64, bool) = tx.query_row(
-            "SELECT cause, deleted_count, only_changes AND since IS NOT NULL FROM _reconcile",
-            [],
-            |row| row.try_into(),
-        )?;
+        let (cause, gone, only_changes): (String, i64, bool) =
+            tx.query_row("SELECT cause, deleted_count, only_changes FROM _reconcile", [], |row| row.try_into())?;
         let restored = cause == "restored";
         lost::offer_accepted(tx, restored, now)?;
         if restored {

@@ -15,7 +15,8 @@ pub(crate) fn load(connection: &Connection) -> Result<Option<Reconcile>, StoreEr
     let Some(row) = found.next()? else { return Ok(None) };
     let scope = match (row.get(8)?, row.get(0)?) {
         (true, Some(since)) => ReconcileScope::Changed { since, since_rev: row.get(9)? },
-        (_, since) => ReconcileScope::Everything { since },
+        (true, None) => return Err(StoreError::InvalidContent("a reconcile of changes without a moment".to_owned())),
+        (false, since) => ReconcileScope::Everything { since },
     };
     let (word, kind, cursor): (String, Option<String>, _) = (row.get(1)?, row.get(2)?, row.get(3)?);
     let step = match (word.as_str(), kind.as_deref().and_then(Kind::parse), row.get(4)?) {

@@ -1,4 +1,4 @@
-//! Deletes the records of a collection that the server no longer has, behind the mass-delete guard.
+//! Deletes the records of a collection that the server no longer has, behind the mass-delete guard. Must not list ids.
 
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
@@ -26,7 +26,7 @@ const MASS_LISTED_MIN: i64 = 500;
 const MASS_LISTED_SHARE: i64 = 2;
 
 /// Deletes the records that the server's list did not show, or that its list of deletions has shown. Asks a person first when
-/// too many would go. Without a list, every record would seem to be deleted; the reconcile then goes back to listing.
+/// too many would go. Without a list, every record would seem to be deleted, so nothing is done.
 pub(crate) fn sweep(
     connection: &mut Connection,
     kind: Kind,
@@ -36,19 +36,12 @@ pub(crate) fn sweep(
 ) -> Result<SweepOutcome, StoreError> {
     gate::sync_tx(connection, |tx| {
         let (only_changes, accepted, restored, before): (bool, bool, bool, Option<i64>) = tx.query_row(
-            "SELECT only_changes AND since IS NOT NULL, accepted, cause = 'restored',
+            "SELECT only_changes, accepted, cause = 'restored',
                  CASE WHEN counts_at_start IS NOT NULL THEN coalesce(counts_at_start ->> ?1, 0) END FROM _reconcile",
             [kind.as_str()],
             |row| row.try_into(),
         )?;
-        let Some(listed) = listing::load(tx, kind)? else {
-            let list = match only_changes {
-                true => ReconcileStep::Deletions { cursor: None },
-                false => ReconcileStep::Ids { kind, cursor: None, as_of: None },
-            };
-            advance(tx, &list)?;
-            return Ok(SweepOutcome::NotListed);
-        };
+        let Some(listed) = listing::load(tx, kind)? else { return Ok(SweepOutcome::NotListed) };
         let ids: Vec<(String, i64)> = match only_changes {
             true => listed.into_iter().map(|(id, rev)| (id.to_string(), rev)).collect(),
             // Changes after the position of the first page arrive by the feed.

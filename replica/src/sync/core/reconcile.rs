@@ -1,5 +1,5 @@
-//! The reconcile compares all collections with the server's lists after a gap in the feed, after a server restore, or on a
-//! person's request. Decides the next request. The feed runs at the same time and never waits. Must not know the link or the
+//! The reconcile brings all collections in step by the server's lists: after a gap in the feed by what changed, after a server
+//! restore or on a person's request by comparing everything. Decides the next request. The feed runs at the same time and never waits. Must not know the link or the
 //! push, or how lists are stored: what it needs of the feed is an argument.
 //!
 //! Why the result is correct: the feed brings every change after the cursor at which the reconcile began. The lists bring
@@ -35,7 +35,7 @@
 //! listing          records listed    query due        -
 //! listing          none listed       sweep due        SaveStep
 //! sweeping         swept             query due        -
-//! sweeping         ids not listed    query due        -
+//! sweeping         ids not listed    query due        SaveStep
 //! sweeping         too many          checking scopes  CheckScopes
 //! checking scopes  scope held        question         AskPerson
 //! checking scopes  scope missing     pausing          SaveStep

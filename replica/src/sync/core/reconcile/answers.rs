@@ -97,10 +97,13 @@ impl Reconciler {
         let Some(running @ Running { wait: Wait::Database, .. }) = &mut self.running else { return };
         let ReconcileStep::Sweep { kind, as_of } = running.progress.step else { return };
         running.wait = Wait::Until(turn.now);
-        let progress = &mut running.progress;
+        let scope = &running.progress.scope;
         match swept {
-            SweepOutcome::Done => progress.step = step_after_sweep(&progress.scope, kind, as_of),
-            SweepOutcome::NotListed => progress.step = list_before_sweep(&progress.scope, kind),
+            SweepOutcome::Done => running.progress.step = step_after_sweep(scope, kind, as_of),
+            SweepOutcome::NotListed => {
+                let step = list_before_sweep(scope, kind);
+                running.save_step(turn, step);
+            }
             SweepOutcome::TooMany { gone, of } => {
                 running.wait = Wait::Scopes { gone, of };
                 turn.act(Action::Request(Request::CheckScopes { epoch }));

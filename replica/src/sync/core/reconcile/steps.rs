@@ -7,11 +7,13 @@ use crate::model::{Reconcile, ReconcileQuery, ReconcileResponse, ReconcileScope,
 /// The step that lists the deleted ids from the first page on.
 const FIRST_DELETIONS: ReconcileStep = ReconcileStep::Deletions { cursor: None };
 
+/// The collection that is compared first.
+const FIRST_KIND: Kind = Kind::COLLECTIONS[0];
+
 /// The query of the present step. `missing`: the record to fetch in [`ReconcileStep::Records`]. None: the step needs no query.
 pub(super) fn query_of(progress: &Reconcile, missing: Option<&String>) -> Option<ReconcileQuery> {
     match progress.step.clone() {
         ReconcileStep::Property => Some(ReconcileQuery::Property),
-        // Only an earlier version has saved this step without a moment.
         ReconcileStep::Changes { kind, cursor } => {
             Some(ReconcileQuery::List { kind, since: progress.scope.since().cloned(), cursor })
         }
@@ -33,7 +35,7 @@ pub(super) fn query_of(progress: &Reconcile, missing: Option<&String>) -> Option
 
 /// The step after the profile.
 pub(super) fn first_collection(scope: &ReconcileScope) -> ReconcileStep {
-    kind_after(None).map_or(ReconcileStep::Done, |kind| first_list(scope, kind))
+    first_list(scope, FIRST_KIND)
 }
 
 /// The step after a response to the query of `step`.
@@ -43,13 +45,12 @@ pub(super) fn step_after(scope: &ReconcileScope, step: &ReconcileStep, found: &R
         ReconcileStep::Property => first_collection(scope),
         ReconcileStep::Changes { kind, .. } => match (next_page, scope) {
             (cursor @ Some(_), _) => ReconcileStep::Changes { kind, cursor },
-            (None, ReconcileScope::Changed { .. }) => kind_after(Some(kind)).map_or(FIRST_DELETIONS, first_changes),
+            (None, ReconcileScope::Changed { .. }) => kind_after(kind).map_or(FIRST_DELETIONS, first_changes),
             (None, ReconcileScope::Everything { .. }) => first_ids(kind),
         },
-        ReconcileStep::Deletions { .. } => match (next_page, kind_after(None)) {
-            (cursor @ Some(_), _) => ReconcileStep::Deletions { cursor },
-            (None, Some(kind)) => ReconcileStep::Sweep { kind, as_of: found.as_of },
-            (None, None) => ReconcileStep::Done,
+        ReconcileStep::Deletions { .. } => match next_page {
+            cursor @ Some(_) => ReconcileStep::Deletions { cursor },
+            None => ReconcileStep::Sweep { kind: FIRST_KIND, as_of: found.as_of },
         },
         ReconcileStep::Ids { kind, as_of, .. } => {
             let as_of = as_of.unwrap_or(found.as_of);
@@ -64,7 +65,7 @@ pub(super) fn step_after(scope: &ReconcileScope, step: &ReconcileStep, found: &R
 
 /// The step after the sweep of a collection.
 pub(super) fn step_after_sweep(scope: &ReconcileScope, kind: Kind, as_of: i64) -> ReconcileStep {
-    match (kind_after(Some(kind)), scope) {
+    match (kind_after(kind), scope) {
         (None, _) => ReconcileStep::Done,
         (Some(next), ReconcileScope::Changed { .. }) => ReconcileStep::Sweep { kind: next, as_of },
         (Some(next), ReconcileScope::Everything { .. }) => first_list(scope, next),
@@ -107,11 +108,7 @@ fn first_ids(kind: Kind) -> ReconcileStep {
     ReconcileStep::Ids { kind, cursor: None, as_of: None }
 }
 
-/// The collection after `kind`, or the first one.
-fn kind_after(kind: Option<Kind>) -> Option<Kind> {
-    let mut kinds = Kind::COLLECTIONS.into_iter();
-    if let Some(kind) = kind {
-        kinds.find(|k| *k == kind);
-    }
-    kinds.next()
+/// The collection after `kind`. None: `kind` is the last one.
+fn kind_after(kind: Kind) -> Option<Kind> {
+    Kind::COLLECTIONS.into_iter().skip_while(|other| *other != kind).nth(1)
 }

@@ -260,6 +260,22 @@ fn after(state: &str, inputs: &[&str]) -> (Reconciler, Turn) {
 }
 
 #[test]
+fn sweep_without_list_lists_again() {
+    let kind = Kind::Room;
+    let lists = [
+        (changed_since_4(), ReconcileStep::Deletions { cursor: None }),
+        (new_reconcile(), ReconcileStep::Ids { kind, cursor: None, as_of: None }),
+    ];
+    for (progress, list) in lists {
+        let (mut reconciler, mut turn) = (Reconciler::default(), Turn::new(1, Backoff::new(7)));
+        reconciler.begin(Some(Reconcile { step: ReconcileStep::Sweep { kind, as_of: 9 }, ..progress }));
+        reconciler.proceed(&mut turn, FEED);
+        reconciler.handle(&mut turn, Input::Swept(SweepOutcome::NotListed), FEED);
+        assert!(turn.actions.contains(&Action::SaveStep(list.clone())), "{list:?}: {:?}", turn.actions);
+    }
+}
+
+#[test]
 fn answer_of_earlier_epoch_is_discarded() {
     for input in ["contact lost", "history gap", "new key", "begun"] {
         let (mut reconciler, mut turn) = after("idle", &["begun", "proceed", input, "proceed"]);
