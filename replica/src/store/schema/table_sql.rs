@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use hearth_contract::recurrence;
 use hearth_contract::schema::{Field, Presence, Preset, Resource};
 use rusqlite::{Connection, Transaction};
 
@@ -106,15 +105,6 @@ pub(in crate::store) fn add_missing_columns(tx: &Transaction<'_>, resource: &Res
             field.about,
             resource.kind.as_str()
         ))?;
-        if field.name == recurrence::ANCHOR {
-            // The series of a task from before counts from its due date.
-            tx.execute_batch(&format!(
-                "UPDATE {table} SET {name} = due_on WHERE {name} IS NULL AND recurrence IS NOT NULL;
-                 UPDATE _base SET fields = json_set(fields, '$.{name}', fields ->> '$.due_on')
-                 WHERE kind = '{}' AND fields ->> '$.{name}' IS NULL AND fields ->> '$.recurrence' IS NOT NULL;",
-                resource.kind.as_str()
-            ))?;
-        }
     }
     Ok(())
 }
