@@ -34,6 +34,11 @@ impl StoredImage {
     }
 }
 
+/// The server's version of a record. None when the server has no record.
+pub(crate) fn present(connection: &Connection, kind: Kind, id: &str) -> Result<Option<rows::StoredRecord>, StoreError> {
+    Ok(load(connection, kind, id)?.and_then(StoredImage::present))
+}
+
 /// Saves the server's version of a record, whatever is known: any version replaces one of an unknown revision.
 pub(crate) fn save(tx: &Connection, kind: Kind, id: &str, stored: &rows::StoredRecord) -> Result<(), StoreError> {
     let forget = "UPDATE _base SET rev = NULL WHERE kind = ?1 AND record_id = ?2";
@@ -180,7 +185,7 @@ pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), S
     let edits: bool = select::value(tx, text, (kind.as_str(), id))?;
     let shown = match edits {
         true => overlay(tx, kind, id, i64::MAX)?,
-        false => load(tx, kind, id)?.and_then(StoredImage::present),
+        false => present(tx, kind, id)?,
     };
     if !edits {
         drop_last_version(tx, kind, id)?;

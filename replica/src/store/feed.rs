@@ -10,7 +10,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Row, Transaction};
 
-use crate::model::{EditOutcome, FeedBatch, LogLevel, Method, Reconcile};
+use crate::model::{EditOutcome, FeedBatch, LogLevel, Method, Phase, Reconcile, Transport};
 use crate::store::edits::{acked, missed_events, next_tasks, recheck, settle};
 use crate::store::reconcile::{self, lost};
 use crate::store::{StoreError, base, gate, log, mirror, rows};
@@ -21,12 +21,12 @@ const WORD_CHARS_MAX: usize = 40;
 /// Values of `_sync` that are true once the batch is applied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Proof {
-    /// The word of the phase.
-    pub phase: &'static str,
+    /// The phase.
+    pub phase: Phase,
     /// The reason of the phase as one sentence for people.
     pub reason: Option<String>,
-    /// How the batch arrived: `stream` or `poll`.
-    pub transport: &'static str,
+    /// How the batch arrived.
+    pub transport: Transport,
     /// True when the rows then show the present state of the server.
     pub is_current: bool,
     /// The time of the local clock.
@@ -158,7 +158,7 @@ impl<'a> Run<'a> {
         }
         let mut seen_edits = HashSet::new();
         if start.awaits_tail() {
-            seen_edits.extend(lost::acked_and_seen(tx)?);
+            seen_edits.extend(acked::acked_and_seen(tx)?);
         }
         let result = Applied { position: start.applied(), ..Applied::default() };
         Ok(Run {
@@ -332,7 +332,7 @@ impl<'a> Run<'a> {
         }
         let is_backfill = !start.backfilled && !start.reconciling;
         if self.editing && is_backfill {
-            lost::end_deletes(tx, shown)?;
+            acked::note_accepted_deletes(tx, shown)?;
         }
         // The feed leaves nothing out after a good cursor. A backfill shows all records only at its end.
         let (shows_all, before) = match start.reconciling {

@@ -11,7 +11,7 @@ use crate::model::{BlockCause, LogLevel, Phase};
 use crate::store::edits::{outbox, settle};
 use crate::store::reconcile;
 use crate::store::sync_state::{Home, write_home};
-use crate::store::{StoreError, base, gate, log, rows, select};
+use crate::store::{StoreError, base, gate, log, select};
 
 /// The kinds in the order in which they are sent: no record refers to one of a later kind.
 pub(crate) const ORDER: [Kind; 5] = [Kind::Room, Kind::Inventory, Kind::Vehicle, Kind::Document, Kind::Task];
@@ -94,13 +94,13 @@ pub(crate) fn ids(connection: &Connection, kind: Kind) -> Result<Vec<String>, St
 /// The profile that the lost home had, without fields that are null.
 pub(crate) fn profile(connection: &Connection) -> Result<Option<Fields>, StoreError> {
     let [id] = &ids(connection, Kind::Property)?[..] else { return Ok(None) };
-    let found = server_version(connection, Kind::Property, id)?;
+    let found = base::present(connection, Kind::Property, id)?;
     Ok(found.map(|stored| without_nulls(stored.fields)).filter(|fields| !fields.is_empty()))
 }
 
 /// A record as the create of a refill has it: the fields that are not null, the id and `created_at`.
 pub(crate) fn record(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Fields>, StoreError> {
-    let Some(stored) = server_version(connection, kind, id)? else { return Ok(None) };
+    let Some(stored) = base::present(connection, kind, id)? else { return Ok(None) };
     let mut fields = without_nulls(stored.fields);
     // The service takes the moment only of a completed task.
     if fields.get(STATUS).and_then(Value::as_str) != Some("done") {
@@ -109,10 +109,6 @@ pub(crate) fn record(connection: &Connection, kind: Kind, id: &str) -> Result<Op
     fields.insert("id".to_owned(), id.into());
     fields.extend(stored.created_at.map(|at| ("created_at".to_owned(), at.into())));
     Ok(Some(fields))
-}
-
-fn server_version(connection: &Connection, kind: Kind, id: &str) -> Result<Option<rows::StoredRecord>, StoreError> {
-    Ok(base::load(connection, kind, id)?.and_then(base::StoredImage::present))
 }
 
 fn without_nulls(mut fields: Fields) -> Fields {

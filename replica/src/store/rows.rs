@@ -93,7 +93,7 @@ pub(crate) fn write_row(
         }
     }
     search::mark_touched(connection, kind, id)?;
-    // A trigger does this for a script. The sync fires no triggers.
+    // The trigger that does this for a script acts only while the gate is closed.
     if stored.fields.get(FILE_SHA256).is_some_and(|file| !file.is_null()) {
         file_store::table::note_document(connection, id)?;
     }
@@ -302,6 +302,12 @@ pub(crate) fn object(row: &SqlRow<'_>, column: impl RowIndex) -> Result<Fields, 
 pub(crate) fn parse_object(text: &str) -> Result<Fields, StoreError> {
     serde_json::from_str(text)
         .map_err(|error| StoreError::InvalidContent(format!("text that is no JSON object ({error})")))
+}
+
+/// The title in the row of a record. None: there is no row, or it has no title.
+pub(crate) fn stored_title(connection: &Connection, kind: Kind, id: &str) -> Result<Option<String>, StoreError> {
+    let text = format!("SELECT {} FROM {} WHERE id = ?1", resource(kind).title, kind.collection());
+    select::first(connection, &text, [id])
 }
 
 #[cfg(test)]

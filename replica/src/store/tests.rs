@@ -99,7 +99,7 @@ fn home() -> Home {
 
 /// A stream at the present.
 fn live(now: Timestamp) -> feed::Proof {
-    feed::Proof { phase: "live", reason: None, transport: "stream", is_current: true, now }
+    feed::Proof { phase: Phase::Live, reason: None, transport: Transport::Stream, is_current: true, now }
 }
 
 fn greeting(head: i64, accepted: &[i64]) -> sync_state::Greeting {

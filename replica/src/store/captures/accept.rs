@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::table::{self, Capture, Draft};
 use crate::model::{CapturePurpose, CaptureState, FILE_SHA256, Origin};
 use crate::store::edits::{self, EditError};
-use crate::store::read::view::stored_title;
 use crate::store::{StoreError, gate, rows};
 
 /// What a person takes from a capture.
@@ -268,7 +267,7 @@ fn take_document(
 /// The title of a document of which nothing was read: the name of the record that it is about.
 fn title(tx: &Transaction<'_>, subject: Option<&(Kind, String)>, capture: &Capture) -> Result<String, StoreError> {
     let Some((kind, id)) = subject else { return Ok(capture.title()) };
-    let name = stored_title(tx, *kind, id)?;
+    let name = rows::stored_title(tx, *kind, id)?;
     Ok(name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| capture.title()))
 }
 

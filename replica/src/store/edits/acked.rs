@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hearth_contract::event::Event;
 use hearth_contract::schema::Kind;
-use rusqlite::Transaction;
+use rusqlite::{Connection, Transaction};
 
 use crate::model::{EditState, Method};
 use crate::store::edits::reason::{Reason, set_state};
@@ -96,4 +96,32 @@ pub(crate) fn match_own_event(
         tx.prepare_cached("UPDATE _outbox SET acked_rev = ?2 WHERE edit_id = ?1")?.execute((edit, event.id))?;
     }
     Ok(Some((*edit, *rev != Some(event.id))))
+}
+
+/// The edits that the server has accepted and the feed has not shown.
+pub(crate) fn acked_edits(connection: &Connection) -> Result<Vec<i64>, StoreError> {
+    select::column(connection, "SELECT id FROM edits WHERE state = 'sent'", [])
+}
+
+/// Accepted edits that the feed has shown although the rows are behind. A reconcile that restarts before its end has
+/// such edits.
+pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
+    let text = "SELECT s.edit_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
+                    LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
+                WHERE e.state = 'sent' AND i.rev >= s.acked_rev AND (i.deleted OR e.method <> 'delete')";
+    select::column(tx, text, [])
+}
+
+/// Notes deletes that the server accepted up to a position. A backfill does not show records that were
+/// created and deleted during the backfill (contract 9.2).
+pub(crate) fn note_accepted_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT INTO _base (kind, record_id, rev, fields, deleted)
+         SELECT kind, record_id, max(s.acked_rev), '{}', 1 FROM _outbox s JOIN edits e ON e.id = s.edit_id
+             LEFT JOIN _base i USING (kind, record_id)
+         WHERE e.method = 'delete' AND s.acked_rev <= ?1 AND coalesce(i.deleted, 1) GROUP BY kind, record_id
+         ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
+    )?
+    .execute([position])?;
+    Ok(())
 }

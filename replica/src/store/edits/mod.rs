@@ -10,7 +10,7 @@
 //! - Deciding: [`decide`], [`resolve`] and [`undo`], several in one transaction ([`decisions`]); [`recheck`] ends conflicts
 //!   that no longer need a decision.
 
-pub(super) mod acked;
+pub(crate) mod acked;
 pub(crate) mod adapt;
 mod already_applied;
 pub(crate) mod answers;

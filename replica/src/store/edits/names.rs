@@ -5,14 +5,13 @@ use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
 
-use crate::store::{StoreError, select};
+use crate::store::{StoreError, rows, select};
 
 /// The title of a record: from the row, else from `before`, else the last known title. The kind's word when no title is
 /// known.
 pub(crate) fn title(connection: &Connection, kind: Kind, id: &str, before: &[&Fields]) -> Result<String, StoreError> {
     let name = resource(kind).title;
-    let text = format!("SELECT {name} FROM {} WHERE id = ?1", kind.collection());
-    let stored: Option<String> = select::first(connection, &text, [id])?;
+    let stored = rows::stored_title(connection, kind, id)?;
     let before = before.iter().filter_map(|fields| fields.get(name)?.as_str());
     if let Some(title) = stored.as_deref().into_iter().chain(before).find(|title| !title.is_empty()) {
         return Ok(title.to_owned());

@@ -116,7 +116,7 @@ impl Row {
 /// Whether a record has unconfirmed edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pending {
-    /// The record has no edit that waits. So has every record of a home without a server.
+    /// No edit of the record waits. In a home without a server no edit waits for the server, but one may wait for a person.
     No,
     /// Edits wait for the server.
     Waiting,
@@ -308,14 +308,8 @@ pub(super) fn load_reference_titles(connection: &Connection, row: &mut Row) -> R
             _ => None,
         };
         let (Some(target), Some(id)) = (target, row.fields.get(field.name).and_then(Value::as_str)) else { continue };
-        let name = stored_title(connection, target, id)?;
+        let name = rows::stored_title(connection, target, id)?;
         row.names.extend(name.map(|name| (field.name, name)));
     }
     Ok(())
-}
-
-/// The title in the row of a record. None: there is no row, or it has no title.
-pub(crate) fn stored_title(connection: &Connection, kind: Kind, id: &str) -> Result<Option<String>, StoreError> {
-    let text = format!("SELECT {} FROM {} WHERE id = ?1", resource(kind).title, kind.collection());
-    select::first(connection, &text, [id])
 }

@@ -56,10 +56,10 @@ fn records(number: i64) -> String {
 
 /// The title of a record, from its row or its base image.
 fn title(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<String>, StoreError> {
-    let name = resource(kind).title;
-    if let Some(stored) = rows::load_row(tx, kind, id)? {
-        return Ok(stored.fields.get(name).and_then(|title| title.as_str()).map(str::to_owned));
+    if let Some(title) = rows::stored_title(tx, kind, id)? {
+        return Ok(Some(title));
     }
+    let name = resource(kind).title;
     let text = "SELECT json_extract(fields, '$.' || ?3) FROM _base WHERE kind = ?1 AND record_id = ?2";
     select::first(tx, text, (kind.as_str(), id, name))
 }

@@ -310,7 +310,7 @@ fn backfill_reports_no_lag() {
     let greeting = sync_state::Greeting { retention_seconds: Some(86_400), ..greeting(9, &[]) };
     sync_state::record_greeting(&mut scene.db, &greeting, at(0)).unwrap();
     let batch = FeedBatch { events: vec![task(5, "Paint", "low")], cursor: Some("c5".to_owned()), end: BatchEnd::More };
-    let proof = feed::Proof { phase: "backfilling", is_current: false, ..live(at(0)) };
+    let proof = feed::Proof { phase: Phase::Backfilling, is_current: false, ..live(at(0)) };
     feed::apply(&mut scene.db, &batch, None, &proof).unwrap();
     let status = status::load_status(&scene.db).unwrap();
     assert_eq!((status.phase.as_str(), status.position), ("backfilling", 5));

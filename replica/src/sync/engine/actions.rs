@@ -3,7 +3,7 @@
 use super::disk::ignore_disk_full;
 use super::messages::{Command, Moment};
 use super::state::Engine;
-use crate::model::{FeedBatch, Phase, Transport};
+use crate::model::{FeedBatch, Phase};
 use crate::store::edits::{answers, plan};
 use crate::store::{StoreError, disk_reserve, feed, gate, log, reconcile, stream_finding, sync_state};
 use crate::sync::core::{Action, Event, Identity, PushInput, ReconcileInput, Request, ServerInfo};
@@ -37,14 +37,7 @@ impl Engine {
             Action::Finish(reason) => self.command(Command::End(reason)),
             Action::SaveContact(server) => self.save_contact(now, &server)?,
             Action::ApplyBatch { batch, phase, reason, transport, is_current } => {
-                let proof = feed::Proof {
-                    phase: phase.as_str(),
-                    reason,
-                    transport: transport.as_str(),
-                    is_current,
-                    now: now.wall,
-                };
-                return self.apply_batch(batch, phase, transport, &proof);
+                return self.apply_batch(batch, &feed::Proof { phase, reason, transport, is_current, now: now.wall });
             }
             Action::TouchContact { is_current } => {
                 self.write(|c| sync_state::record_contact(c, is_current, now.wall))?
@@ -119,18 +112,12 @@ impl Engine {
         self.write(|c| sync_state::record_greeting(c, &greeting, now.wall))
     }
 
-    fn apply_batch(
-        &mut self,
-        batch: FeedBatch,
-        phase: Phase,
-        transport: Transport,
-        proof: &feed::Proof,
-    ) -> Result<Vec<Event>, StoreError> {
+    fn apply_batch(&mut self, batch: FeedBatch, proof: &feed::Proof) -> Result<Vec<Event>, StoreError> {
         let after = self.checkpoint;
         let applied = self.write(|c| feed::apply(c, &batch, after, proof))?;
         self.note_checkpoint()?;
-        self.phase_log.transport(transport);
-        self.log_phase(phase, proof.reason.as_deref(), batch.head())?;
+        self.phase_log.transport(proof.transport);
+        self.log_phase(proof.phase, proof.reason.as_deref(), batch.head())?;
         if applied.has_id_gap {
             self.mark_edit_requests_stale();
         }

@@ -6,8 +6,8 @@ use uuid::Uuid;
 use super::messages::{Command, Moment};
 use super::state::{Asked, Engine, PendingRequest};
 use crate::model::ReconcileQuery;
-use crate::store::edits::{answers, push};
-use crate::store::{StoreError, reconcile};
+use crate::store::StoreError;
+use crate::store::edits::{acked, answers, push};
 use crate::sync::core::{Event, PushInput, Request};
 use crate::sync::wire::HttpRequest;
 
@@ -22,7 +22,7 @@ impl Engine {
             }
             Request::CheckScopes { .. } => HttpRequest::identity(),
             Request::FeedHead => {
-                self.accepted_edits = self.retry_busy(|c| reconcile::lost::acked_edits(c))?;
+                self.accepted_edits = self.retry_busy(|c| acked::acked_edits(c))?;
                 HttpRequest::feed_head(None)
             }
             Request::Poll { cursor, is_catching_up } => {

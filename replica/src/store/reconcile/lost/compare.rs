@@ -9,7 +9,7 @@ use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
-use super::candidate::{Lost, candidates};
+use super::candidate::{Candidate, candidates};
 use crate::model::{Method, ReasonCode};
 use crate::store::edits::settle;
 use crate::store::merge::holds;
@@ -20,7 +20,7 @@ const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FRO
 
 /// An edit with the values to look for.
 struct ComparedEdit {
-    lost: Lost,
+    lost: Candidate,
     method: Method,
     patch: Fields,
     base: Fields,
@@ -101,7 +101,7 @@ impl Comparison {
 /// Finds the edits whose effect the server does not show. Of an edit that a later edit overwrote in part, only the
 /// other fields are compared and kept. `accepted`: these edits, which the server has accepted, are compared. None: all edits that
 /// the history calls confirmed, at an unknown position.
-pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -> Result<Vec<Lost>, StoreError> {
+pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -> Result<Vec<Candidate>, StoreError> {
     let (of_history, of_edits, table) = match accepted {
         Some(_) => ("0", "1", "edits"),
         None => (AT_UNKNOWN_POSITION, "0", "edit_history"),
@@ -118,8 +118,8 @@ pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -
     let mut statement = tx.prepare_cached(&text)?;
     let mut found = statement.query([ReasonCode::LostByServer])?;
     while let Some(row) = found.next()? {
-        let lost = Lost::read(row)?;
-        let server_version = server_version(tx, &lost)?;
+        let lost = Candidate::read(row)?;
+        let server_version = base::present(tx, lost.kind, &lost.record)?;
         let in_scope = row.get(6)? && accepted.is_none_or(|numbers| numbers.contains(&lost.edit));
         let edit = ComparedEdit {
             lost,
@@ -141,7 +141,7 @@ pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -
 }
 
 /// The confirmed creates of a collection at an unknown position.
-pub(super) fn confirmed_creates(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Lost>, StoreError> {
+pub(super) fn confirmed_creates(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Candidate>, StoreError> {
     let text = format!(
         "SELECT id, kind, record_id FROM edit_history WHERE outcome IN ('confirmed', 'merged') AND kind = ?1
              AND method = 'create' AND {AT_UNKNOWN_POSITION}"
@@ -164,9 +164,9 @@ pub(in crate::store::reconcile) fn note_overwritten(
     let mut found = statement.query([])?;
     let mut overwritten = Vec::new();
     while let Some(row) = found.next()? {
-        let lost = Lost::read(row)?;
+        let lost = Candidate::read(row)?;
         let is_create = row.get::<_, Method>(3)? == Method::Create;
-        let shows_any = match server_version(tx, &lost)? {
+        let shows_any = match base::present(tx, lost.kind, &lost.record)? {
             None => false,
             Some(_) if is_create => true,
             Some(stored) => rows::object(row, 4)?
@@ -180,11 +180,6 @@ pub(in crate::store::reconcile) fn note_overwritten(
     settle::mark_overwritten(tx, &overwritten)
 }
 
-/// The server's version of an edit's record. None when the server has no record.
-fn server_version(tx: &Connection, lost: &Lost) -> Result<Option<rows::StoredRecord>, StoreError> {
-    Ok(base::load(tx, lost.kind, &lost.record)?.and_then(base::StoredImage::present))
-}
-
 /// True when the server's version shows the effect of an edit.
 fn shows_effect(method: Method, kind: Kind, patch: &Fields, server_version: Option<&rows::StoredRecord>) -> bool {
     match (method, server_version) {
@@ -196,7 +191,7 @@ fn shows_effect(method: Method, kind: Kind, patch: &Fields, server_version: Opti
 }
 
 /// True when an event belongs to an edit: the event carries the request's key, or its record shows the edit's values.
-pub(super) fn is_shown_by(tx: &Connection, lost: &Lost, event: &Event) -> Result<bool, StoreError> {
+pub(super) fn is_shown_by(tx: &Connection, lost: &Candidate, event: &Event) -> Result<bool, StoreError> {
     let text = "SELECT idempotency_key, patch FROM edits WHERE id = ?1";
     let (key, patch): (Option<String>, Result<Fields, StoreError>) =
         tx.query_row(text, [lost.edit], |row| Ok((row.get(0)?, rows::object(row, 1))))?;

@@ -7,7 +7,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
-use super::candidate::{Lost, candidates};
+use super::candidate::{self, Candidate, candidates};
 use super::compare::{self, find_lost};
 use super::offer::give_back;
 use crate::model::{EditOutcome, ReasonCode};
@@ -16,14 +16,10 @@ use crate::store::edits::{acked, settle};
 use crate::store::reconcile::listing::Vanished;
 use crate::store::{StoreError, base};
 
-/// SQL for the edits that the server has accepted at an unknown position.
-const ACCEPTED_SOMEWHERE: &str = "SELECT e.id, kind, record_id FROM edits e JOIN _outbox s ON s.edit_id = e.id
-     WHERE e.state = 'sent' AND s.acked_rev IS NULL";
-
 /// At the end of a reconcile: compares the accepted edits at an unknown position. `restored`: true when they may belong to a
 /// discarded history.
 pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestamp) -> Result<(), StoreError> {
-    let accepted = candidates(tx, ACCEPTED_SOMEWHERE, [])?;
+    let accepted = candidate::accepted(tx, "e.state = 'sent' AND s.acked_rev IS NULL", [])?;
     let reason = if restored { Reason::LostWithHistory } else { Reason::NoLongerThere };
     offer_or_confirm(tx, accepted, &reason, now)
 }
@@ -32,7 +28,7 @@ pub(crate) fn offer_accepted(tx: &Transaction<'_>, restored: bool, now: Timestam
 /// records now; otherwise the end of the reconcile does.
 pub(super) fn offer_missing(
     tx: &Transaction<'_>,
-    missing: Vec<Lost>,
+    missing: Vec<Candidate>,
     reason: &Reason<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -46,7 +42,7 @@ pub(super) fn offer_missing(
 /// Offers the accepted edits again that the server does not hold, and confirms the others.
 fn offer_or_confirm(
     tx: &Transaction<'_>,
-    accepted: Vec<Lost>,
+    accepted: Vec<Candidate>,
     reason: &Reason<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -87,7 +83,7 @@ pub(crate) fn offer_confirmed(tx: &Transaction<'_>, now: Timestamp) -> Result<()
 }
 
 /// Confirms edits that the server holds.
-fn confirm(tx: &Transaction<'_>, held: &[Lost], now: Timestamp) -> Result<(), StoreError> {
+fn confirm(tx: &Transaction<'_>, held: &[Candidate], now: Timestamp) -> Result<(), StoreError> {
     let ended: Vec<acked::Acked> = held.iter().map(|held| (held.edit, None)).collect();
     settle::finish(tx, &ended, EditOutcome::Confirmed, None, now)?;
     held.iter().try_for_each(|held| base::rebase(tx, held.kind, &held.record))

@@ -2,7 +2,8 @@
 //! contained are offered again. Must not send.
 //!
 //! - [`candidate`]: an edit that may be lost. [`compare`]: whether the server shows the effect of an edit.
-//! - [`forget`](mod@forget), [`end`], [`notice`](mod@notice): the three moments. [`offer`]: lost edits wait for a person.
+//! - [`forget`](mod@forget), [`end`], [`notice`](mod@notice): when the restore is
+//!   noticed, at the end of the reconcile, and with each batch of the feed. [`offer`]: lost edits wait for a person.
 
 mod candidate;
 mod compare;
@@ -14,6 +15,6 @@ mod offer;
 pub(super) use self::compare::note_overwritten;
 pub(super) use self::end::{offer_accepted, offer_confirmed, offer_creates};
 pub(super) use self::forget::forget;
-pub(in crate::store) use self::notice::{Passed, acked_and_seen, end_deletes, forget_skipped, notice};
-pub(crate) use self::notice::{acked_edits, compare_head};
+pub(crate) use self::notice::compare_head;
+pub(in crate::store) use self::notice::{Passed, forget_skipped, notice};
 pub(super) use self::offer::is_any_offered;

@@ -1,50 +1,25 @@
 //! Finds accepted edits that the server has lost: the feed passes an edit's position and does not show the edit. Must
-//! not find edits at an unknown position.
+//! not compare edits at an unknown position.
 
 use std::collections::HashSet;
 
 use hearth_contract::event::Event;
 use hearth_contract::formats::Timestamp;
-use rusqlite::{Connection, Transaction};
+use rusqlite::Transaction;
 
-use super::candidate::{Lost, candidates};
+use super::candidate::{Candidate, accepted};
 use super::compare::is_shown_by;
 use super::end::offer_missing;
 use crate::store::edits::reason::Reason;
-use crate::store::{StoreError, base, select};
+use crate::store::{StoreError, base};
 
 /// Forgets the positions of accepted edits that the feed may have skipped, because the feed resumed at an unknown
 /// position. At the end of the reconcile, the records show whether the server has the edits. `known`: edits that the
 /// feed has shown.
 pub(crate) fn forget_skipped(tx: &Transaction<'_>, from: i64, to: i64, known: &HashSet<i64>) -> Result<(), StoreError> {
-    let accepted = "SELECT s.edit_id, e.kind, e.record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
-         WHERE s.acked_rev > ?1 AND s.acked_rev <= ?2";
-    let mut skipped = candidates(tx, accepted, [from, to])?;
+    let mut skipped = accepted(tx, "s.acked_rev > ?1 AND s.acked_rev <= ?2", [from, to])?;
     skipped.retain(|edit| !known.contains(&edit.edit));
     skipped.iter().try_for_each(|edit| edit.forget_position(tx))
-}
-
-/// Accepted edits that the feed has shown although the rows are behind. A reconcile that restarts before its end has
-/// such edits.
-pub(crate) fn acked_and_seen(tx: &Transaction<'_>) -> Result<Vec<i64>, StoreError> {
-    let text = "SELECT s.edit_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
-                    LEFT JOIN _base i ON i.kind = e.kind AND i.record_id = e.record_id
-                WHERE e.state = 'sent' AND i.rev >= s.acked_rev AND (i.deleted OR e.method <> 'delete')";
-    select::column(tx, text, [])
-}
-
-/// Notes deletes that the server accepted up to a position. A backfill does not show records that were
-/// created and deleted during the backfill (contract 9.2).
-pub(crate) fn end_deletes(tx: &Transaction<'_>, position: i64) -> Result<(), StoreError> {
-    tx.prepare_cached(
-        "INSERT INTO _base (kind, record_id, rev, fields, deleted)
-         SELECT kind, record_id, max(s.acked_rev), '{}', 1 FROM _outbox s JOIN edits e ON e.id = s.edit_id
-             LEFT JOIN _base i USING (kind, record_id)
-         WHERE e.method = 'delete' AND s.acked_rev <= ?1 AND coalesce(i.deleted, 1) GROUP BY kind, record_id
-         ON CONFLICT DO UPDATE SET rev = max(rev, excluded.rev)",
-    )?
-    .execute([position])?;
-    Ok(())
 }
 
 /// A part of the feed that was applied.
@@ -68,10 +43,9 @@ pub(in crate::store) fn notice(
     seen: &HashSet<i64>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let text = "SELECT e.id, kind, record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id
-         WHERE s.acked_rev <= ?1 AND (?2 OR s.acked_rev > ?3 AND e.method <> 'delete') ORDER BY e.id";
+    let condition = "s.acked_rev <= ?1 AND (?2 OR s.acked_rev > ?3 AND e.method <> 'delete')";
     let (mut missing, mut is_restored) = (Vec::new(), false);
-    for edit in candidates(tx, text, (passed.position, passed.whole, passed.before))? {
+    for edit in accepted(tx, condition, (passed.position, passed.whole, passed.before))? {
         if seen.contains(&edit.edit) {
             continue;
         }
@@ -99,7 +73,7 @@ enum Trace {
     NoLongerShown,
 }
 
-fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -> Result<Trace, StoreError> {
+fn trace(tx: &Transaction<'_>, edit: &Candidate, passed: &Passed, events: &[Event]) -> Result<Trace, StoreError> {
     let (rev, is_delete): (i64, bool) = tx.query_row(
         "SELECT s.acked_rev, e.method = 'delete' FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE e.id = ?1",
         [edit.edit],
@@ -123,21 +97,10 @@ fn trace(tx: &Transaction<'_>, edit: &Lost, passed: &Passed, events: &[Event]) -
 }
 
 /// Finds accepted edits whose position is after the head. The server accepted the edits before it reported the
-/// head, so the head belongs to another history. `accepted`: the edits that were accepted before the server reported
+/// head, so the head belongs to another history. `before`: the edits that were accepted before the server reported
 /// the head.
-pub(crate) fn compare_head(
-    tx: &Transaction<'_>,
-    head: i64,
-    accepted: &[i64],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let above = "SELECT e.id, kind, record_id FROM _outbox s JOIN edits e ON e.id = s.edit_id WHERE s.acked_rev > ?1 ORDER BY e.id";
-    let mut sent = candidates(tx, above, [head])?;
-    sent.retain(|lost| accepted.contains(&lost.edit));
+pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, before: &[i64], now: Timestamp) -> Result<(), StoreError> {
+    let mut sent = accepted(tx, "s.acked_rev > ?1", [head])?;
+    sent.retain(|edit| before.contains(&edit.edit));
     offer_missing(tx, sent, &Reason::LostWithHistory, now)
-}
-
-/// The edits that the server has accepted and the feed has not shown.
-pub(crate) fn acked_edits(connection: &Connection) -> Result<Vec<i64>, StoreError> {
-    select::column(connection, "SELECT id FROM edits WHERE state = 'sent'", [])
 }

@@ -1,8 +1,8 @@
-//! Lost edits wait for a person again. Must not decide which edits are lost.
+//! Candidate edits wait for a person again. Must not decide which edits are lost.
 
 use rusqlite::Transaction;
 
-use super::candidate::Lost;
+use super::candidate::Candidate;
 use crate::model::{LogLevel, Method, ReasonCode};
 use crate::store::edits::outbox;
 use crate::store::edits::reason::{Reason, need_person};
@@ -16,8 +16,8 @@ pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
 
 /// Puts lost edits back, under their old numbers; a person must decide about them. The row still shows their changes. Some were
 /// accepted, and some had ended.
-pub(super) fn give_back(tx: &Transaction<'_>, reason: &Reason<'_>, lost: &[Lost]) -> Result<(), StoreError> {
-    for Lost { edit, kind, record } in lost {
+pub(super) fn give_back(tx: &Transaction<'_>, reason: &Reason<'_>, lost: &[Candidate]) -> Result<(), StoreError> {
+    for Candidate { edit, kind, record } in lost {
         // A retry is a new request: the old one may name a revision of the discarded history.
         outbox::forget_request(tx, *edit)?;
         // An edit that had ended comes back from the history. An accepted edit is not there, and both statements find nothing.
@@ -36,7 +36,7 @@ pub(super) fn give_back(tx: &Transaction<'_>, reason: &Reason<'_>, lost: &[Lost]
             base::forget_record(tx, *kind, record)?;
         }
     }
-    for Lost { kind, record, .. } in lost {
+    for Candidate { kind, record, .. } in lost {
         base::rebase(tx, *kind, record)?;
     }
     if !lost.is_empty() {
