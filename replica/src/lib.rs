@@ -193,15 +193,14 @@ impl Replica {
         store::read::view::search(&self.connection.borrow(), words, limit)
     }
 
-    /// Ids and titles of a kind, sorted by title; the choices for a reference field. `words` filter as in
-    /// [`Replica::search`].
-    pub fn titles(&self, kind: Kind, words: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
-        store::read::page::titles(&self.connection.borrow(), kind, words, limit)
+    /// Ids and titles of a kind, sorted by title; the choices for a reference field.
+    pub fn titles(&self, kind: Kind, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
+        store::read::page::titles(&self.connection.borrow(), kind, limit)
     }
 
-    /// The different values of a text field of a kind, the most frequent first.
-    pub fn values(&self, kind: Kind, field: &str, limit: usize) -> Result<Vec<String>, StoreError> {
-        store::read::page::values(&self.connection.borrow(), kind, field, limit)
+    /// The names of the people who have tasks, the most frequent first.
+    pub fn assignees(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        store::read::page::assignees(&self.connection.borrow(), limit)
     }
 
     /// The status of the replica: phase, position, backlog, and the last contact with the server.

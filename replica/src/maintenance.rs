@@ -74,9 +74,9 @@ impl Replica {
     }
 
     /// Finds records by the beginning of their ids, among `kinds`: kinds and ids, a few at most.
-    /// `also_gone` includes records that only edits or tombstones mention.
-    pub fn find(&self, id: &str, kinds: &[Kind], also_gone: bool) -> Result<Vec<(Kind, String)>, StoreError> {
-        store::read::find::find_by_prefix(&self.connection.borrow(), id, kinds, also_gone)
+    /// `include_deleted` includes records that only edits or tombstones mention.
+    pub fn find(&self, id: &str, kinds: &[Kind], include_deleted: bool) -> Result<Vec<(Kind, String)>, StoreError> {
+        store::read::find::find_by_prefix(&self.connection.borrow(), id, kinds, include_deleted)
     }
 
     /// The shortest unique beginning of each id, in the same order.

@@ -118,7 +118,7 @@ pub(super) fn matching_titles(
     let most = if words.trim().is_empty() { OFFERED_TITLES_MAX / kinds.len().max(1) } else { COMPARED_TITLES_MAX };
     let mut all = Vec::new();
     for kind in kinds {
-        all.extend(replica.titles(*kind, "", most)?.into_iter().map(|(id, title)| (*kind, id, title)));
+        all.extend(replica.titles(*kind, most)?.into_iter().map(|(id, title)| (*kind, id, title)));
     }
     let best = rank_matches(words, all.iter().map(|(_, _, title)| title));
     Ok(best.into_iter().take(OFFERED_TITLES_MAX).map(|at| all[at].clone()).collect())
@@ -141,7 +141,7 @@ pub(super) fn best_subject(replica: &Replica, words: &str) -> Option<(Kind, Stri
 
 /// The names of persons who have tasks, the most frequent first.
 pub(super) fn assignees(replica: &Replica) -> Vec<String> {
-    replica.values(Kind::Task, "assignee", ASSIGNEES_MAX).unwrap_or_default()
+    replica.assignees(ASSIGNEES_MAX).unwrap_or_default()
 }
 
 /// The number of records of each kind. A kind that cannot be counted is left out; the list of the kind shows the error.

@@ -58,7 +58,7 @@ pub enum Test {
     Unset,
 }
 
-/// The name of the pseudo field that is set when the record has edits that wait for the server.
+/// The name of the pseudo field that is set when the record has unconfirmed edits and the home has a server.
 pub const WAITING: &str = "waiting";
 
 /// The condition as SQL over the row `t`. Appends the parameters to `values`. A field that the kind does not have never passes.

@@ -14,7 +14,7 @@ use super::totals::Weeks;
 use super::view::{self, Row, title_or_kind};
 use crate::store::schema::order;
 use crate::store::schema::worth::worth_sql;
-use crate::store::{StoreError, select};
+use crate::store::{StoreError, rows, select};
 
 /// The most tasks of each section: overdue, today, this week, next week, urgent.
 const DUE_MAX: usize = 100;
@@ -247,18 +247,19 @@ fn endings(
         false => String::new(),
     };
     let text = format!(
-        "SELECT expires_on, coalesce(category, 'document'), 'document', id, coalesce(title, '') FROM documents WHERE {}
+        "SELECT expires_on, coalesce(category, 'document'), 'document', id, title FROM documents WHERE {}
          {warranties}
-         UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, coalesce(name, '') FROM vehicles
+         UNION ALL SELECT insurance_expires_on, 'insurance', 'vehicle', id, name FROM vehicles
                    WHERE insurance_expires_on >= ?1 AND insurance_expires_on < ?2
-         UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, coalesce(name, '') FROM vehicles
+         UNION ALL SELECT registration_expires_on, 'registration', 'vehicle', id, name FROM vehicles
                    WHERE registration_expires_on >= ?1 AND registration_expires_on < ?2
          ORDER BY 1 {direction}, 5 {direction} LIMIT ?3",
         within(Kind::Document, "expires_on"),
     );
     select::all(connection, &text, (from, before, select::limit(EXPIRING_MAX + 1)), |row| {
-        let kind = Kind::parse(&row.get::<_, String>(2)?).unwrap_or(Kind::Document);
-        Ok(Expiring { on: row.get(0)?, what: row.get(1)?, kind, id: row.get(3)?, title: row.get(4)? })
+        let kind = rows::kind(row, 2)?;
+        let title = title_or_kind(kind, row.get::<_, Option<String>>(4)?.unwrap_or_default());
+        Ok(Expiring { on: row.get(0)?, what: row.get(1)?, kind, id: row.get(3)?, title })
     })
 }
 

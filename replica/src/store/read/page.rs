@@ -249,41 +249,18 @@ pub(super) fn is_backward(kind: Kind, sort: Sort) -> bool {
     sort.descending != ((kind, sort.column) == (Kind::Task, "priority"))
 }
 
-/// Ids and titles of the records of a kind, by title, for choosing one. With words: only records whose text has the words.
-pub(crate) fn titles(
-    connection: &Connection,
-    kind: Kind,
-    words: &str,
-    limit: usize,
-) -> Result<Vec<(String, String)>, StoreError> {
+/// Ids and titles of the records of a kind, by title, for choosing one.
+pub(crate) fn titles(connection: &Connection, kind: Kind, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
     let title = resource(kind).title;
-    let mut values = Vec::new();
-    let query =
-        RowQuery { words: words.to_owned(), ..RowQuery::all(kind, Sort { column: title, descending: false }, 0) };
-    let Some(condition) = where_clause(&query, &mut values) else { return Ok(Vec::new()) };
-    values.push(select::limit(limit).into());
-    let text = format!(
-        "SELECT t.id, t.{title} FROM {} t WHERE {condition} ORDER BY {} LIMIT ?{}",
-        kind.collection(),
-        order::sort_key(kind, title),
-        values.len()
-    );
-    select::all(connection, &text, params_from_iter(values), |row| {
+    let (table, key) = (kind.collection(), order::sort_key(kind, title));
+    let text = format!("SELECT id, {title} FROM {table} ORDER BY {key} LIMIT ?1");
+    select::all(connection, &text, [select::limit(limit)], |row| {
         Ok((row.get(0)?, title_or_kind(kind, row.get::<_, Option<String>>(1)?.unwrap_or_default())))
     })
 }
 
-/// The different values of a text field of a kind, the most frequent first. Empty for a field that the kind does not have.
-pub(crate) fn values(
-    connection: &Connection,
-    kind: Kind,
-    field: &str,
-    limit: usize,
-) -> Result<Vec<String>, StoreError> {
-    let Some(field) = resource(kind).field(field) else { return Ok(Vec::new()) };
-    let (name, table) = (field.name, kind.collection());
-    let text = format!(
-        "SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} ORDER BY count(*) DESC, {name} LIMIT ?1"
-    );
-    select::column(connection, &text, [select::limit(limit)])
+/// The names of the people who have tasks, the most frequent first.
+pub(crate) fn assignees(connection: &Connection, limit: usize) -> Result<Vec<String>, StoreError> {
+    let text = "SELECT assignee FROM tasks WHERE assignee IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT ?1";
+    select::column(connection, text, [select::limit(limit)])
 }

@@ -45,6 +45,7 @@ pub struct Change {
 
 /// The records that refer to a record, by kind. Kinds without such records are left out. `most` limits the rows of each kind.
 pub(crate) fn related(connection: &Connection, kind: Kind, id: &str, most: usize) -> Result<Vec<Related>, StoreError> {
+    // Every query binds both parameters.
     let subject = "subject_type = ?2 AND subject_id = ?1";
     let home = "subject_type = 'home' AND ?1 IS NOT NULL AND ?2 IS NOT NULL";
     let sources: &[(Kind, &str)] = match kind {

@@ -25,7 +25,7 @@ pub struct Why {
     pub title: String,
     /// True when the typed table has a row of the record.
     pub shown: bool,
-    /// The position of the server's version; None when the server is not known to have the record.
+    /// The position of the server's version. None when the server is not known to have the record, or while the position is unknown.
     pub rev: Option<i64>,
     /// When the server's version was made (RFC 3339, UTC, milliseconds); None as for `rev`.
     pub updated_at: Option<String>,

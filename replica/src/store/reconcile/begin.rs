@@ -22,7 +22,7 @@ pub(crate) fn begin(connection: &mut Connection, cause: &ReconcileCause) -> Resu
 /// Begins a reconcile that fetches all records again, because the rows are not trusted: no revision is known afterwards,
 /// so every version of the server is newer. A server that does not know the cursor may have any history.
 pub(in crate::store) fn begin_anew(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    // A rebuild syncs before, so the word is of the present server.
+    // `rebuild` syncs first if it can, so `blocked_by` is the answer of the present server.
     let is_unknown = "SELECT blocked_by IS ?1 FROM _sync";
     if tx.query_row(is_unknown, [BlockCause::UnknownCursor], |row| row.get(0))? {
         begin_with_unknown_history(tx)?;

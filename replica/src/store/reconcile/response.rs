@@ -40,7 +40,7 @@ fn save_response(tx: &Transaction<'_>, query: &ReconcileQuery, found: &Reconcile
             let of_kind = found.deletions.iter().filter(|(of, _)| *of == kind).map(|(_, listed)| *listed);
             listing::save_page(tx, kind, &of_kind.collect::<Vec<_>>())
         }),
-        // A page of ids would list these records so. The newest entry of an id counts. After a server restore the revision of a
+        // These records are noted as a page of ids would list them. The newest entry of an id counts. After a server restore the revision of a
         // single record may be lower than the listed one.
         ReconcileQuery::Record { kind, .. } | ReconcileQuery::List { kind, since: None, .. } => {
             save_records(*kind)?;
@@ -73,12 +73,14 @@ fn save_record(tx: &Transaction<'_>, kind: Kind, record: &Fields) -> Result<(), 
     mirror::apply(tx, kind, text(record, "id")?, number(record, "rev")?, record)
 }
 
-fn text<'a>(record: &'a Fields, name: &str) -> Result<&'a str, StoreError> {
+/// A text member of a listed record.
+pub(super) fn text<'a>(record: &'a Fields, name: &str) -> Result<&'a str, StoreError> {
     let found = record.get(name).and_then(Value::as_str);
     found.ok_or_else(|| StoreError::Unexpected(format!("a listed record without {name}")))
 }
 
-fn number(record: &Fields, name: &str) -> Result<i64, StoreError> {
+/// A numeric member of a listed record.
+pub(super) fn number(record: &Fields, name: &str) -> Result<i64, StoreError> {
     let found = record.get(name).and_then(Value::as_i64);
     found.ok_or_else(|| StoreError::Unexpected(format!("a listed record without {name}")))
 }

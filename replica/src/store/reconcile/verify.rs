@@ -1,5 +1,5 @@
-//! Compares the replica with the server's lists at one position, and repairs differences. Pending edits are left out: the base
-//! image is compared. Must not fetch.
+//! Compares every base image with the server's lists at one position, and every row with its base image and edits. Repairs
+//! differences on request. Must not fetch.
 //!
 //! Every page names the position at which it was read, and both sides know the revision of every record. The comparison
 //! therefore holds while records change. A record that is newer here than its page, and not newer than the replica, cannot
@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::model::LogLevel;
 use crate::store::edits::reason::Reason;
 use crate::store::edits::settle;
+use crate::store::reconcile::response::{number, text};
 use crate::store::schema::search;
 use crate::store::{StoreError, base, gate, log, rows, select};
 
@@ -134,11 +135,7 @@ fn compare_all(
 fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Verification) -> Result<(), StoreError> {
     let mut listed = std::collections::HashSet::new();
     for (record, as_of) in &listing.records {
-        let (Some(id), Some(rev)) =
-            (record.get("id").and_then(Value::as_str), record.get("rev").and_then(Value::as_i64))
-        else {
-            return Err(StoreError::Unexpected("a listed record without id and rev".to_owned()));
-        };
+        let (id, rev) = (text(record, "id")?, number(record, "rev")?);
         listed.insert(id);
         let theirs = rows::StoredRecord::from_payload(kind, rev, record);
         let ours = base::load(tx, kind, id)?;
@@ -223,7 +220,7 @@ fn mend(tx: &Transaction<'_>, difference: &Difference, listing: &Listing, now: T
     let Difference { kind, id, .. } = difference;
     let is_it = |record: &&(Fields, i64)| record.0.get("id").and_then(Value::as_str) == Some(id);
     if let Some((record, _)) = listing.records.iter().find(is_it) {
-        let rev = record.get("rev").and_then(Value::as_i64).unwrap_or_default();
+        let rev = number(record, "rev")?;
         base::save(tx, *kind, id, &rows::StoredRecord::from_payload(*kind, rev, record))?;
         return base::rebase(tx, *kind, id);
     }

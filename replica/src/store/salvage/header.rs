@@ -1,5 +1,5 @@
-//! The header of a database file: the first 100 bytes, which are equal in every replica
-//! (<https://www.sqlite.org/fileformat2.html>, 1.3). Must not know what the pages hold.
+//! The header of a database file: the first 100 bytes (<https://www.sqlite.org/fileformat2.html>, 1.3). A standard header can
+//! replace a damaged one, because page size and format are the same in every replica. Must not know what the pages hold.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,7 +16,7 @@ pub(super) type Header = [u8; HEADER_BYTES as usize];
 /// The beginning of a table's page without a row.
 pub(super) const EMPTY_LEAF: [u8; 8] = [0x0d, 0, 0, 0, 0, (PAGE_BYTES >> 8) as u8, 0, 0];
 
-/// Writes the header that every replica has into a file, and returns the header that was there. An error when the rest of the
+/// Writes a standard header into a file, and returns the header that was there. An error when the rest of the
 /// first page is damaged too: no header could make its content readable.
 pub(super) fn mend_header(file: &mut fs::File) -> io::Result<Header> {
     let mut page = [0; 101];

@@ -1,6 +1,6 @@
 //! The steps of a rebuild. A sound database fetches all records again. A damaged file is copied aside, a new database is made
 //! from the copy, and SQLite's backup writes the new database over the damaged one, so that programs that have it open continue.
-//! Must not read tables itself.
+//! Must not read the tables of a damaged file itself.
 
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::files::{beside, companion, holds_bytes, private_file};
 use crate::store::schema::search;
 use crate::store::sync_log::log;
-use crate::store::{StoreError, gate, health, integrity, marks, open, reconcile};
+use crate::store::{StoreError, gate, health, integrity, marks, open, reconcile, select};
 
 /// Prepares a database to be read anew from the server. A sound database keeps its rows until the server's versions replace
 /// them. A damaged database becomes a new one with the local data alone.
@@ -47,16 +47,16 @@ fn is_sound(db: &Path) -> Result<bool, StoreError> {
 /// Begins a reconcile that fetches all records of a sound database again. Rows stay until the server's version replaces them.
 fn fetch_all_again(db: &Path) -> Result<RebuildReport, StoreError> {
     let mut connection = open::read_write(db)?;
-    let edits: i64 = gate::sync_tx(&mut connection, |tx| {
+    let edits = gate::sync_tx(&mut connection, |tx| {
         // Before all other writes, because a damaged `search` would make them fail.
         search::refill(tx)?;
         // A home without a server is read from nowhere.
         if !tx.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0))? {
             reconcile::begin_anew(tx)?;
         }
-        Ok(tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?)
+        select::count(tx, "SELECT count(*) FROM edits", [])
     })?;
-    Ok(RebuildReport { edits: usize::try_from(edits).unwrap_or_default(), ..RebuildReport::default() })
+    Ok(RebuildReport { edits, ..RebuildReport::default() })
 }
 
 /// Replaces a damaged database by the blank one, filled with the readable local data. After an error the damaged file and its

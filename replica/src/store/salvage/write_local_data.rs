@@ -10,7 +10,7 @@ use super::report::RebuildReport;
 use super::{inferred_edits, user_objects};
 use crate::store::edits::edit_ids;
 use crate::store::schema::table_sql::column_names;
-use crate::store::{StoreError, base, gate, health, rows};
+use crate::store::{StoreError, base, gate, health, rows, select};
 
 /// Writes local data into an empty replica.
 pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<RebuildReport, StoreError> {
@@ -31,8 +31,7 @@ pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<Rebu
         report.parked = set_home(tx, data.home.as_deref(), data.is_local)?;
         apply_edits(tx)?;
         report.lost.extend(user_objects::recreate(tx, &data.user_objects)?);
-        let edits: i64 = tx.query_row("SELECT count(*) FROM edits", [], |row| row.get(0))?;
-        report.edits = usize::try_from(edits).unwrap_or_default();
+        report.edits = select::count(tx, "SELECT count(*) FROM edits", [])?;
         Ok(())
     })?;
     Ok(report)

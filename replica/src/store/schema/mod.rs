@@ -1,8 +1,10 @@
-//! The tables, triggers, views and indexes that are generated from the contract's resource table. Must not know edits or events.
+//! The typed tables, triggers and list indexes, made from the contract's resource table, and the views. Must not know how edits are
+//! sent or how events arrive.
 //!
 //! - [`renew`]: is the database made from this description, and is everything there? [`table_sql`]: the typed tables.
 //! - [`triggers`], [`trigger_sql`], [`rules`], [`computed`], [`mod@search`], [`protected`]: the triggers. [`views`]; [`order`]: the indexes behind the lists.
-//! - [`worth`]: what an item is worth. [`user_objects`]: what people have added to the replica's tables.
+//! - [`worth`]: what an item is worth. [`plain_words`]: the plain form of searched texts. [`user_objects`]: what people
+//!   have added to the replica's tables.
 
 mod computed;
 pub(crate) mod order;

@@ -346,7 +346,7 @@ fn numbers_in_names_sort_by_value() {
         }
     }
     let titles: Vec<String> =
-        page::titles(&scene.db, Kind::Room, "", 99).unwrap().into_iter().map(|(_, name)| name).collect();
+        page::titles(&scene.db, Kind::Room, 99).unwrap().into_iter().map(|(_, name)| name).collect();
     assert_eq!(titles, sorted);
 }
 
