@@ -43,23 +43,9 @@ pub async fn run(
     stop: watch::Receiver<bool>,
 ) -> Result<(), SyncError> {
     let client = Client::new(&config.server, &config.key)?;
-    let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
-    let random = Box::new(|| Uuid::new_v4().as_u128());
-    let path = config.db.clone();
-    let now = wall_clock();
+    let (path, now) = (config.db.clone(), wall_clock());
     let looked_at = blocking(move || inspector::look_at_start(&path, now)).await?;
-    let (mut engine, refill) = blocking(move || {
-        let mut engine = Engine::open(&db, &server, until, policy, random)?;
-        // Before the first step, so that a sync that ends when nothing waits does not end before this attempt.
-        engine.retry_files_refused_by_key();
-        engine.mark_file(None);
-        let refill = engine.refill_reason()?;
-        Ok((engine, refill))
-    })
-    .await?;
-    if let Some(why) = refill {
-        return Err(SyncError::Blocked(BlockCause::Refill, why));
-    }
+    let mut engine = open_engine(&config, until).await?;
     let (sender, commands) = mpsc::unbounded_channel();
     engine.set_command_sink(move |command| drop(sender.send(command)));
     let (notify, mut changed) = watch::channel(());
@@ -90,17 +76,7 @@ pub async fn run(
         commands,
         requests,
     };
-    let mut end = driver.step(|engine, now| engine.start(std::process::id(), now)).await;
-    let mut ended_by = None;
-    while let Ok(None) = end {
-        match driver.next_event(&mut changed).await {
-            Ok(event) => end = driver.step(|engine, now| engine.handle(now, event)).await,
-            Err(error) => {
-                ended_by = Some(error);
-                break;
-            }
-        }
-    }
+    let (end, ended_by) = driver.follow(&mut changed).await;
     if until == Until::Pushed && matches!(end, Ok(Some(EndReason::Done))) && !*driver.stop.borrow() {
         driver.finish_exchange().await;
     }
@@ -142,6 +118,22 @@ pub async fn run(
     }
 }
 
+/// Opens the engine. Err: a refill of this home has not ended.
+async fn open_engine(config: &SyncConfig, until: Until) -> Result<Engine, SyncError> {
+    let (db, server, policy) = (config.db.clone(), config.server.clone(), config.conflict_policy);
+    let random = Box::new(|| Uuid::new_v4().as_u128());
+    let (engine, refill) = blocking(move || {
+        let mut engine = Engine::open(&db, &server, until, policy, random)?;
+        // Before the first step, so that a sync that ends when nothing waits does not end before this attempt.
+        engine.retry_files_refused_by_key();
+        engine.mark_file(None);
+        let refill = engine.refill_reason()?;
+        Ok((engine, refill))
+    })
+    .await?;
+    refill.map_or(Ok(engine), |why| Err(SyncError::Blocked(BlockCause::Refill, why)))
+}
+
 fn ignore_busy(
     is_cancelled: bool,
     result: Result<Option<EndReason>, StoreError>,
@@ -177,6 +169,22 @@ struct Driver {
 }
 
 impl Driver {
+    /// Gives events to the engine until the sync ends: by a decision of the engine or a fault of its database, or by an event that
+    /// ends it (the second value).
+    async fn follow(
+        &mut self,
+        changed: &mut watch::Receiver<()>,
+    ) -> (Result<Option<EndReason>, StoreError>, Option<SyncError>) {
+        let mut end = self.step(|engine, now| engine.start(std::process::id(), now)).await;
+        while let Ok(None) = end {
+            match self.next_event(changed).await {
+                Ok(event) => end = self.step(|engine, now| engine.handle(now, event)).await,
+                Err(error) => return (end, Some(error)),
+            }
+        }
+        (end, None)
+    }
+
     /// Waits for the next event. Err: the sync cannot continue, with the present server or the present database.
     async fn next_event(&mut self, changed: &mut watch::Receiver<()>) -> Result<DriverEvent, SyncError> {
         let wake = self.wake_at.map(|at| self.start + Duration::from_millis(at.max(0).unsigned_abs()));
