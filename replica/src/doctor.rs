@@ -51,14 +51,13 @@ pub async fn examine(profile: &Profile) -> Vec<Finding> {
 
 /// Examines the files and the database of a profile whose own file cannot be read. `error` becomes the first finding.
 pub fn examine_without_profile(profile: &Profile, error: &ProfileError) -> Vec<Finding> {
-    let (topic, next) = match error {
-        ProfileError::Key(file, _) => (Topic::Key, key_file_advice(file)),
-        ProfileError::Malformed(file, _) => (Topic::Setup, format!("correct {}", file.display())),
-        ProfileError::File(file, _) => (Topic::Setup, format!("ls -l {}", shell_quoted(file))),
-        ProfileError::Name(_) | ProfileError::NoHome => (Topic::Setup, "hearth-replica --profile NAME".to_owned()),
+    let next = match error {
+        ProfileError::Malformed(file, _) => format!("correct {}", file.display()),
+        ProfileError::File(file, _) | ProfileError::Key(file, _) => format!("ls -l {}", shell_quoted(file)),
+        ProfileError::Name(_) | ProfileError::NoHome => "hearth-replica --profile NAME".to_owned(),
     };
     // The first finding, because every other command fails with the same error until the profile is correct.
-    let mut findings = vec![Finding::fault(topic, error.to_string(), next)];
+    let mut findings = vec![Finding::fault(Topic::Setup, error.to_string(), next)];
     findings.extend(files::examine(profile));
     let report = database::examine(profile);
     findings.extend(report.findings);

@@ -78,10 +78,7 @@ fn answer_held_changes(context: &Context, replica: &Replica, is_accepted: bool) 
     } else {
         output::line(&sentence)?;
     }
-    match now.edits_to_decide() {
-        0 => Ok(()),
-        _ => sync_goal::check_open_edits(&now),
-    }
+    sync_goal::check_decisions(&now)
 }
 
 /// Adds to the failure that the request stays in the database: the next sync carries out the reconcile.

@@ -57,11 +57,9 @@ fn report(db: &Path, findings: &[Finding], json: bool, is_there: bool) -> Result
     let text = format!("{things} you; the worst: {}", text::one_line(&worst.text));
     let is_set_up = is_there && !worst.is_server_missing;
     let exit = if is_set_up { exit_code(worst, db) } else { Exit::NotFound };
-    let failure = Failure::new(exit, text);
-    Err(match &worst.next {
-        Some(next) => failure.hint(next.clone()),
-        None => failure,
-    })
+    let mut failure = Failure::new(exit, text);
+    failure.next = worst.next.clone();
+    Err(failure)
 }
 
 /// The order of findings: by severity, then by how many other functions the fault blocks.

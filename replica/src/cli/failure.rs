@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use hearth_replica::BlockCause;
 use hearth_replica::doctor::{
-    DELETION_ADVICE, NEW_KEY_COMMAND, OTHER_HOME_ADVICE, REBUILD_COMMAND, REFILL_ADVICE, diagnose, key_file_advice,
-    new_key_advice, shell_quoted,
+    NEW_KEY_COMMAND, REBUILD_COMMAND, block_advice, diagnose, key_file_advice, new_key_advice, shell_quoted,
 };
 use hearth_replica::profile::{Profile, ProfileError};
 use hearth_replica::sync::{ClientError, RefillError, SyncError};
@@ -187,14 +185,10 @@ impl From<SyncError> for Failure {
             SyncError::RebuildWanted => Failure::new(Exit::Failure, error.to_string()).hint(REBUILD_COMMAND),
             SyncError::Paused => Failure::new(Exit::Failure, error.to_string()).hint("hearth-replica resume"),
             SyncError::Blocked(cause, why) => {
-                let failure = Failure::new(Exit::NeedsYou, text::one_line(&why));
-                match cause {
-                    BlockCause::UnknownCursor => failure.hint(REBUILD_COMMAND),
-                    BlockCause::AnotherHome => failure.hint(OTHER_HOME_ADVICE),
-                    BlockCause::Deletions => failure.hint(DELETION_ADVICE),
-                    BlockCause::Refill => failure.hint(REFILL_ADVICE),
-                    BlockCause::DiskFull | BlockCause::DiskUnwritable => failure,
-                }
+                let mut failure = Failure::new(Exit::NeedsYou, text::one_line(&why));
+                // Only a disk's advice names the path, and a disk ends no sync.
+                failure.next = block_advice(Path::new(""), Some(cause));
+                failure
             }
         }
     }
@@ -202,6 +196,9 @@ impl From<SyncError> for Failure {
 
 #[cfg(test)]
 mod tests {
+    use hearth_replica::BlockCause;
+    use hearth_replica::doctor::OTHER_HOME_ADVICE;
+
     use super::*;
 
     /// The exit code stops systemd from restarting the daemon, which would create another replica.

@@ -35,7 +35,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Starts a bar for the backfill of a database.
+    /// Starts a bar for the backfill of a database, or for catching up.
     pub(super) fn start(db: &Path) -> Progress {
         if !io::stderr().is_terminal() {
             return Progress { stop: None, thread: None };

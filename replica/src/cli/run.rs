@@ -18,7 +18,7 @@ use super::progress::Progress;
 use super::runtime::block_on;
 use super::{lock_holder, metrics, output, rescue_report, signals, systemd};
 
-/// Pause between two starts of the sync, while the disk is full or another program holds the database.
+/// Pause between two starts of the sync, while the disk takes no writes or another program holds the database.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
 /// Arguments of `run`.
@@ -72,7 +72,8 @@ impl Run {
     }
 }
 
-/// Syncs until stopped. A full or busy disk is waited out, so no person has to restart the daemon.
+/// Syncs until stopped. A disk that takes no writes, and a database that another program holds, are waited out, so no person has to
+/// restart the daemon.
 async fn sync_until_stopped(config: &SyncConfig, db: &Path, mut lock: SyncLock) -> Result<(), Failure> {
     let mut is_waiting = false;
     loop {

@@ -13,7 +13,7 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::progress::Progress;
 use super::runtime::block_on;
-pub(super) use super::sync_goal::{
+use super::sync_goal::{
     EDITS, check_synced, claims_current, decisions_text, is_reached, timeout_failure, unproven_failure,
 };
 use super::{captures, duration, files, lock_holder, output, signals, status};
@@ -252,7 +252,6 @@ fn wait_for_daemon(
         if is_reached(until, &now, head) {
             // The process looked through the database when it started, or a look before is still valid.
             hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT)?;
-            drop(watch);
             return Ok(None);
         }
         // The refusal of the key may be old, and the server may be down by now.

@@ -44,11 +44,9 @@ pub(super) fn halt_failure(db: &Path, last: &Status) -> Option<Failure> {
         Phase::Blocked => {
             let about_disk = matches!(last.blocked_by, Some(BlockCause::DiskFull | BlockCause::DiskUnwritable));
             // A disk fault needs no decision.
-            let failure = Failure::new(if about_disk { Exit::Failure } else { Exit::NeedsYou }, reason);
-            Some(match block_advice(db, last.blocked_by) {
-                Some(next) => failure.hint(next),
-                None => failure,
-            })
+            let mut failure = Failure::new(if about_disk { Exit::Failure } else { Exit::NeedsYou }, reason);
+            failure.next = block_advice(db, last.blocked_by);
+            Some(failure)
         }
         Phase::Paused => Some(Failure::new(Exit::Failure, "syncing is paused").hint("hearth-replica resume")),
         Phase::NeedsKey => {
@@ -127,7 +125,8 @@ pub(super) fn check_synced(until: Until, now: &Status) -> Result<(), Failure> {
     if until == Until::Current { check_edits_on_the_way(now) } else { check_decisions(now) }
 }
 
-fn check_decisions(now: &Status) -> Result<(), Failure> {
+/// The failure for changes and edits that a person must decide about.
+pub(super) fn check_decisions(now: &Status) -> Result<(), Failure> {
     if let Some(held) = &now.held_changes {
         return Err(Failure::new(Exit::NeedsYou, held.question()).hint(HELD_CHANGES_ADVICE));
     }

@@ -181,12 +181,13 @@ fn json_body(replica: &Replica, kind: Kind, typed: &[Assignment], present: Optio
     for field in resource(kind).fields {
         let Some(id) = body.get(field.name).and_then(Value::as_str).map(str::to_owned) else { continue };
         let subject = || body.get(SUBJECT_TYPE).or_else(|| present?.get(SUBJECT_TYPE)).and_then(Value::as_str);
-        let targets: Vec<Kind> = match field.format {
-            Format::Reference(kind) => vec![kind],
-            Format::Subject => subject().and_then(Kind::parse).into_iter().collect(),
-            _ => continue,
+        let target = match field.format {
+            Format::Reference(kind) => Some(kind),
+            Format::Subject => subject().and_then(Kind::parse),
+            _ => None,
         };
-        if let Some(id) = resolve_reference(replica, field, &targets, &id)? {
+        let Some(target) = target else { continue };
+        if let Some(id) = resolve_reference(replica, field, target, &id)? {
             body.insert(field.name.to_owned(), id.into());
         }
     }
@@ -209,16 +210,14 @@ fn typed_integer(text: &str) -> Value {
 
 /// The whole id of a referenced record, from the beginning of the id or from the record's name. None: no record is found, but the
 /// value may be a whole id; the check judges the value.
-fn resolve_reference(replica: &Replica, field: &Field, targets: &[Kind], id: &str) -> Result<Option<String>, Failure> {
-    match one_of(replica, id, find_by_id_or_name(replica, id, targets, false)?)? {
+fn resolve_reference(replica: &Replica, field: &Field, target: Kind, id: &str) -> Result<Option<String>, Failure> {
+    match one_of(replica, id, find_by_id_or_name(replica, id, &[target], false)?)? {
         Some((_, id)) => Ok(Some(id)),
         // A whole id may belong to a record that is not synced yet; the server judges.
-        None if parse_id(id).is_some() || targets.is_empty() => Ok(None),
+        None if parse_id(id).is_some() => Ok(None),
         None => {
-            let kinds: Vec<&str> = targets.iter().map(|kind| kind.as_str()).collect();
-            let text = format!("{}: there is no {} with the name or the id {id}", field.name, kinds.join(" or "));
-            let table = targets.first().map_or("KIND", |kind| kind.collection());
-            Err(Failure::new(Exit::NotFound, text).hint(format!("hearth-replica list {table}")))
+            let text = format!("{}: there is no {target} with the name or the id {id}", field.name);
+            Err(Failure::new(Exit::NotFound, text).hint(format!("hearth-replica list {}", target.collection())))
         }
     }
 }

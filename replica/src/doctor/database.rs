@@ -33,7 +33,7 @@ const FETCH_FILES: &str = "hearth-replica files fetch --all, or hearth-replica a
 #[derive(Default)]
 pub(super) struct DatabaseReport {
     pub findings: Vec<Finding>,
-    /// The id of the replica's home. None when unreadable.
+    /// The id of the home of the profile's key: during a refill, of the home that is being filled. None when unreadable.
     pub home_id: Option<String>,
     /// The status. None when unreadable.
     pub status: Option<Status>,
@@ -168,26 +168,24 @@ fn write_lock_finding(profile: &Profile, replica: &Replica) -> Option<Finding> {
 
 fn unreadable_finding(profile: &Profile, error: &StoreError) -> Finding {
     let diagnosis = diagnose(&profile.db, error);
-    let (topic, text) = match diagnosis.cause {
-        Cause::Newer | Cause::Foreign => (Topic::Setup, diagnosis.text),
-        Cause::Damaged => (Topic::Database, diagnosis.text),
-        Cause::NoAccess | Cause::Moved | Cause::NoLocks => (Topic::Files, diagnosis.text),
-        Cause::Busy => (Topic::Process, diagnosis.text),
-        Cause::DiskFull | Cause::DiskUnwritable => (Topic::Disk, diagnosis.text),
-        Cause::Other if error.is_refused_by_user_object() || error.is_refused_statement() => {
-            (Topic::Database, diagnosis.text)
-        }
-        Cause::Other if matches!(error, StoreError::Migration(_)) => (Topic::Setup, diagnosis.text),
+    let topic = match diagnosis.cause {
+        Cause::Newer | Cause::Foreign => Topic::Setup,
+        Cause::Damaged => Topic::Database,
+        Cause::NoAccess | Cause::Moved | Cause::NoLocks => Topic::Files,
+        Cause::Busy => Topic::Process,
+        Cause::DiskFull | Cause::DiskUnwritable => Topic::Disk,
+        Cause::Other if error.is_refused_by_user_object() || error.is_refused_statement() => Topic::Database,
+        Cause::Other if matches!(error, StoreError::Migration(_)) => Topic::Setup,
         // Not damaged and not full: the disk itself fails.
         Cause::Other => {
             let text = format!("{}; the database cannot be examined now", diagnosis.text);
             return Finding::fault(Topic::Disk, text, free_space_advice(&profile.db));
         }
     };
-    Finding::fault(topic, text, diagnosis.next)
+    Finding::fault(topic, diagnosis.text, diagnosis.next)
 }
 
-fn process_finding(profile: &Profile, status: &Status, said_pid: Option<i64>) -> Finding {
+fn process_finding(profile: &Profile, status: &Status, recorded_pid: Option<i64>) -> Finding {
     let db = &profile.db;
     let run = match profile.systemd_unit() {
         Some(unit) => format!("hearth-replica run, or systemctl --user start {unit}"),
@@ -202,7 +200,7 @@ fn process_finding(profile: &Profile, status: &Status, said_pid: Option<i64>) ->
         let next = format!("kill -CONT {pid}, to continue it; or kill -KILL {pid}, then: {run}");
         return Finding::new(Topic::Process, Severity::Warning, text, next);
     }
-    match (is_held, said_pid) {
+    match (is_held, recorded_pid) {
         (true, Some(_)) if is_silent(db, status) => Finding::new(
             Topic::Process,
             Severity::Warning,

@@ -10,10 +10,6 @@ use crate::model::BlockCause;
 use crate::store::files::beside;
 use crate::store::{StoreError, files};
 
-/// Primary result codes of SQLite (stable): no write access, cannot open.
-const READONLY: i32 = 8;
-const CANTOPEN: i32 = 14;
-
 /// Why a database cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
@@ -159,10 +155,6 @@ pub fn block_advice(db: &Path, cause: Option<BlockCause>) -> Option<String> {
 }
 
 fn cause(db: &Path, error: &StoreError) -> Cause {
-    let code = match error {
-        StoreError::Sqlite(error) => error.sqlite_error().map(|error| error.extended_code & 0xff),
-        _ => None,
-    };
     match error {
         StoreError::Newer { .. } | StoreError::SchemaReplaced => Cause::Newer,
         StoreError::Foreign(_) | StoreError::NotADatabase(_) => Cause::Foreign,
@@ -173,12 +165,10 @@ fn cause(db: &Path, error: &StoreError) -> Cause {
         _ if error.is_without_locks(db) => Cause::NoLocks,
         _ if error.is_busy() => Cause::Busy,
         StoreError::File(..) => Cause::NoAccess,
-        _ => match code {
-            // The database was opened read-only because the disk was full.
-            Some(READONLY) if files::is_disk_full(directory(db)) => Cause::DiskFull,
-            Some(READONLY | CANTOPEN) => Cause::NoAccess,
-            _ => Cause::Other,
-        },
+        // The database was opened read-only because the disk was full.
+        _ if error.is_denied() && files::is_disk_full(directory(db)) => Cause::DiskFull,
+        _ if error.is_denied() => Cause::NoAccess,
+        _ => Cause::Other,
     }
 }
 

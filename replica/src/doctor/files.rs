@@ -7,8 +7,7 @@ use super::finding::{Finding, Severity, Topic};
 use super::text::{count, shell_quoted, size_text};
 use crate::profile::Profile;
 pub use crate::store::files::directory;
-pub(super) use crate::store::files::free_bytes as free;
-use crate::store::files::{beside, companion, network_file_system};
+use crate::store::files::{beside, companion, free_bytes, network_file_system};
 use crate::store::salvage;
 
 /// Below this (bytes) a backfill or a large transaction may run out of space.
@@ -62,7 +61,7 @@ pub fn network_warning(db: &Path) -> Option<String> {
 
 fn disk_finding(db: &Path) -> Option<Finding> {
     let directory = directory(db).ancestors().find(|path| path.is_dir())?;
-    let free = free(directory)?;
+    let free = free_bytes(directory)?;
     let text = format!("{} free at {}", size_text(free), directory.display());
     let next = format!("df -h {}", shell_quoted(directory));
     Some(match free {

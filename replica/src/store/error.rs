@@ -197,6 +197,11 @@ impl StoreError {
         self.is_full() || (self.is_file_failure() && is_low())
     }
 
+    /// True when SQLite may not write to the file, or cannot open it.
+    pub(crate) fn is_denied(&self) -> bool {
+        matches!(self.code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+    }
+
     /// True when SQLite could not create, read or write a file. A full disk is one of many causes.
     pub(crate) fn is_file_failure(&self) -> bool {
         matches!(self.code(), Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure))

@@ -48,7 +48,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
         // A refused edit stores the time of its next attempt; the clock has changed by then.
         restart_server(home, &device, Some("503=always route=writes,bulk"))?;
         in_step(home, &device, position_text)?;
-        let title = format!("title=ExpectedEdit before the clock was {position_text}");
+        let title = format!("title=Edit before the clock was {position_text}");
         let id = device.run_json(&["add", "task", &title])?;
         let id = id["id"].as_str().ok_or_else(|| failed("add does not say the id of the new task"))?.to_owned();
         expected.push(ExpectedEdit { id, effect: Effect::Created });

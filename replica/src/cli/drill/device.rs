@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::Kind;
-use hearth_replica::{Edit, Origin, Phase, Replica, Row, RowQuery, Sort, StoreError, read_query};
+use hearth_replica::{Edit, Origin, Phase, Replica, Row, RowQuery, Sort};
 use serde_json::Value;
 
 use super::super::text;
@@ -71,9 +71,7 @@ impl Device {
 
     /// Kills the daemon with SIGKILL.
     pub(super) fn kill(&mut self) {
-        if let Some(daemon) = self.daemon.take() {
-            daemon.kill();
-        }
+        self.daemon = None;
     }
 
     /// The pid of the daemon. None: not running.
@@ -136,12 +134,9 @@ impl Device {
     }
 
     /// The outcomes of the settled edits of a record.
-    pub(super) fn outcomes(&self, record: &str) -> Result<Vec<String>, DrillError> {
-        let sql = format!("SELECT outcome FROM edit_history WHERE record_id = '{}'", record.replace('\'', "''"));
-        let word = |row: Vec<Value>| row.first().and_then(Value::as_str).unwrap_or_default().to_owned();
-        let words: Result<_, StoreError> =
-            read_query(&self.db, &sql, |_, rows| rows.map(|row| row.map(word)).collect())?;
-        Ok(words?)
+    pub(super) fn outcomes(&self, record: &str) -> Result<Vec<&'static str>, DrillError> {
+        let ended = self.replica.history(usize::MAX)?.into_iter().filter(|edit| edit.record_id == record);
+        Ok(ended.map(|edit| edit.outcome.as_str()).collect())
     }
 
     /// Starts to sample the status.

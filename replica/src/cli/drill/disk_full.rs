@@ -43,7 +43,7 @@ fn start_again(home: &mut DrillHome) -> Outcome {
     command.args(home.options.keep.then_some("--keep"));
     // Inside the outer scratch directory, so the outer program removes all files.
     command.env("TMPDIR", home.file("")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let started = Program::start_drill(&mut command, |child| (child.stdout.take(), child.stderr.take()));
+    let started = Program::start_as(true, &mut command, |child| (child.stdout.take(), child.stderr.take()));
     let Ok((program, (stdout, stderr))) = started else {
         return Err(DrillError::Skipped("a small disk needs the program unshare (util-linux)".to_owned()));
     };
@@ -84,7 +84,7 @@ fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
     device.start()?;
     device.wait_until_settled(home, LIMIT)?;
     let pid = device.pid();
-    let before = device.replica.create(Kind::Task, &fields(json!({ "title": "ExpectedEdit while there was room" })))?;
+    let before = device.replica.create(Kind::Task, &fields(json!({ "title": "Edit while there was room" })))?;
     device.wait_until_settled(home, LIMIT)?;
     let ballast = disk.join("ballast");
     let filled = fill(&ballast)?;
@@ -108,7 +108,7 @@ fn on_small_disk(home: &mut DrillHome, disk: &Path) -> Outcome {
         status.reason.as_deref().unwrap_or_default()
     ));
     let mut expected = vec![ExpectedEdit { id: before, effect: Effect::Created }];
-    match device.replica.create(Kind::Task, &fields(json!({ "title": "ExpectedEdit while it was full" }))) {
+    match device.replica.create(Kind::Task, &fields(json!({ "title": "Edit while it was full" }))) {
         Ok(id) => {
             home.log("an edit is still accepted");
             expected.push(ExpectedEdit { id, effect: Effect::Created });

@@ -42,7 +42,6 @@ pub(super) struct Options {
 
 /// A scratch home with its server.
 pub(super) struct DrillHome {
-    name: String,
     pub(super) options: Options,
     began: Instant,
     trace: Vec<(Duration, String)>,
@@ -88,9 +87,8 @@ pub(super) fn command(program: &Path) -> Command {
 }
 
 impl DrillHome {
-    pub(super) fn new(name: &str, options: Options) -> DrillHome {
+    pub(super) fn new(options: Options) -> DrillHome {
         DrillHome {
-            name: name.to_owned(),
             options,
             began: Instant::now(),
             trace: Vec::new(),
@@ -104,8 +102,8 @@ impl DrillHome {
     }
 
     /// Creates the scratch directory.
-    pub(super) fn make_scratch(&mut self) -> Result<(), DrillError> {
-        self.scratch = Some(Scratch::make(&self.name, self.options.keep)?);
+    pub(super) fn make_scratch(&mut self, name: &str) -> Result<(), DrillError> {
+        self.scratch = Some(Scratch::make(name, self.options.keep)?);
         Ok(())
     }
 
@@ -122,7 +120,7 @@ impl DrillHome {
         self.client = Some((runtime, http));
         self.run_server_command(&["team", "create", "Drill"])?;
         self.key = self.run_server_command(&["key", "create", "--team", "Drill", "--env", "test", "--quiet"])?;
-        let mut file = private(&self.file("key"))?;
+        let mut file = hearth_replica::new_private_file(&self.file("key"))?;
         file.write_all(self.key.as_bytes())?;
         self.serve(None)?;
         let records = self.records()?.len();
@@ -214,9 +212,7 @@ impl DrillHome {
 
     /// Kills the server with SIGKILL.
     pub(super) fn kill_server(&mut self) {
-        if let Some(server) = self.server.take() {
-            server.kill();
-        }
+        self.server = None;
     }
 
     /// Sends a request as another client of the home.
@@ -305,11 +301,6 @@ impl DrillHome {
         }
         Ok(since.elapsed())
     }
-}
-
-fn private(file: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    File::options().create_new(true).write(true).mode(0o600).open(file)
 }
 
 /// The first line of a program's output. None: no line in time.

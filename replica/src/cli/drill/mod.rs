@@ -81,30 +81,18 @@ enum DrillName {
     All,
 }
 
-/// One drill: its name, the fault in words, and the function that runs the drill.
-struct Case {
-    name: DrillName,
-    about: &'static str,
-    run: fn(&mut DrillHome) -> Outcome,
-}
+/// Runs one drill.
+type Run = fn(&mut DrillHome) -> Outcome;
 
-const CASES: [Case; 8] = [
-    Case {
-        name: DrillName::RetentionLoss,
-        about: "the server trims its history while the replica is offline",
-        run: retention_loss::run,
-    },
-    Case { name: DrillName::LostAck, about: "responses are lost after the server has committed", run: lost_ack::run },
-    Case { name: DrillName::Poison, about: "the server refuses one edit permanently", run: poison::run },
-    Case {
-        name: DrillName::ServerRestore,
-        about: "the server is restored from an older copy of its files",
-        run: server_restore::run,
-    },
-    Case { name: DrillName::MuteStream, about: "the stream stays open and sends nothing", run: mute_stream::run },
-    Case { name: DrillName::DiskFull, about: "the replica's disk is full", run: disk_full::run },
-    Case { name: DrillName::Clock, about: "this machine's clock jumps by years", run: clock::run },
-    Case { name: DrillName::Crash, about: "daemon and server are killed repeatedly", run: crash::run },
+const DRILLS: [(DrillName, Run); 8] = [
+    (DrillName::RetentionLoss, retention_loss::run),
+    (DrillName::LostAck, lost_ack::run),
+    (DrillName::Poison, poison::run),
+    (DrillName::ServerRestore, server_restore::run),
+    (DrillName::MuteStream, mute_stream::run),
+    (DrillName::DiskFull, disk_full::run),
+    (DrillName::Clock, clock::run),
+    (DrillName::Crash, crash::run),
 ];
 
 /// The verdict of a drill, as printed and as in JSON.
@@ -141,10 +129,12 @@ impl Drill {
     pub(super) fn run(self, json: bool) -> Result<(), Failure> {
         let server = home::find_server(self.server_bin.as_deref())?;
         processes::clean_up_on_signal()?;
-        let is_selected = |case: &&Case| self.names.contains(&case.name) || self.names.contains(&DrillName::All);
         let mut reports = Vec::new();
-        for case in CASES.iter().filter(is_selected) {
-            let report = self.run_case(case, &server, json);
+        for (drill, run) in DRILLS {
+            if !self.names.contains(&drill) && !self.names.contains(&DrillName::All) {
+                continue;
+            }
+            let report = self.run_drill(drill, run, &server, json);
             if !json {
                 let kept = report.kept.as_ref().map(|dir| format!(" (kept in {})", dir.display())).unwrap_or_default();
                 let Report { name, verdict, reason, .. } = &report;
@@ -161,10 +151,10 @@ impl Drill {
         exit_result(&reports)
     }
 
-    fn run_case(&self, case: &Case, server: &Path, json: bool) -> Report {
-        let name = kebab_name(case.name);
+    fn run_drill(&self, drill: DrillName, run: Run, server: &Path, json: bool) -> Report {
+        let (name, about) = named(drill);
         if !json {
-            output::message(&format!("{}: {}", output::bold(&name), case.about));
+            output::message(&format!("{}: {about}", output::bold(&name)));
         }
         let options = Options {
             server: server.to_owned(),
@@ -175,11 +165,11 @@ impl Drill {
             quiet: json && self.small_disk.is_none(),
         };
         let began = Instant::now();
-        let mut home = DrillHome::new(&name, options);
+        let mut home = DrillHome::new(options);
         // For `disk-full`, the program that is started again on the small disk sets up the home.
-        let sets_up_home = case.name != DrillName::DiskFull || home.options.small_disk.is_some();
-        let ready = home.make_scratch().and_then(|()| if sets_up_home { home.set_up() } else { Ok(()) });
-        let outcome = ready.map_err(skip_on_failure).and_then(|()| (case.run)(&mut home));
+        let sets_up_home = drill != DrillName::DiskFull || home.options.small_disk.is_some();
+        let ready = home.make_scratch(&name).and_then(|()| if sets_up_home { home.set_up() } else { Ok(()) });
+        let outcome = ready.map_err(skip_on_failure).and_then(|()| run(&mut home));
         let (trace, kept) = home.finish();
         let (verdict, reason) = match outcome {
             Ok(reason) => (Verdict::Passed, reason),
@@ -225,7 +215,12 @@ fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-/// The name as typed on the command line, in kebab case.
-fn kebab_name(name: DrillName) -> String {
-    name.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+/// The drill as typed on the command line, and its fault in words: the help in lower case.
+fn named(drill: DrillName) -> (String, String) {
+    let value = drill.to_possible_value().unwrap_or_default();
+    let mut about = value.get_help().map(ToString::to_string).unwrap_or_default();
+    if let Some(first) = about.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    (value.get_name().to_owned(), about)
 }

@@ -22,7 +22,6 @@ const SIGNAL_EXIT_BASE: i32 = 128;
 /// The interval of polls.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-#[derive(Default)]
 struct Registry {
     children: Vec<ChildProcess>,
     directories: Vec<ScratchDirectory>,
@@ -165,15 +164,8 @@ impl Program {
         Program::start_as(false, command, take)
     }
 
-    /// Starts an inner drill, which cleans up by itself on SIGTERM.
-    pub(super) fn start_drill<T>(
-        command: &mut Command,
-        take: impl FnOnce(&mut Child) -> T,
-    ) -> io::Result<(Program, T)> {
-        Program::start_as(true, command, take)
-    }
-
-    fn start_as<T>(
+    /// The same. `is_drill`: the program is an inner drill, which cleans up by itself on SIGTERM.
+    pub(super) fn start_as<T>(
         is_drill: bool,
         command: &mut Command,
         take: impl FnOnce(&mut Child) -> T,
@@ -210,11 +202,6 @@ impl Program {
             }
             std::thread::sleep(POLL_INTERVAL / 10);
         }
-    }
-
-    /// Ends with SIGKILL, without cleanup.
-    pub(super) fn kill(self) {
-        drop(self);
     }
 
     /// Sends SIGTERM and waits for the exit status. None: not ended in time, and killed.

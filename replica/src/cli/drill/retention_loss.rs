@@ -23,7 +23,7 @@ pub(super) fn run(home: &mut DrillHome) -> Outcome {
 
     let (room, task, doomed) =
         (device.row(Kind::Room, 0)?.id, device.row(Kind::Task, 0)?.id, device.row(Kind::Task, 1)?.id);
-    let new = device.replica.create(Kind::Task, &fields(json!({ "title": "ExpectedEdit while away" })))?;
+    let new = device.replica.create(Kind::Task, &fields(json!({ "title": "Edit while away" })))?;
     device.replica.update(Kind::Room, &room, &fields(json!({ "paint_color": "Drill red" })))?;
     device.replica.update(Kind::Task, &doomed, &fields(json!({ "notes": "Edited while away" })))?;
     let expected = [

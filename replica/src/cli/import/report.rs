@@ -21,22 +21,9 @@ pub(super) fn preview(context: &Context, plan: &Plan, is_nothing: bool) -> Resul
     for table in plan.tables.iter().filter(|table| !table.used.is_empty()) {
         describe(table);
     }
-    for (word, is) in [("new", is_create as fn(&Action) -> bool), ("changed", is_update)] {
-        let rows: Vec<&PlannedRow> = plan.rows.iter().filter(|row| is(&row.action)).collect();
-        for row in rows.iter().take(SHOWN_MAX) {
-            output::line(&line(word, row))?;
-        }
-        if rows.len() > SHOWN_MAX {
-            output::line(&format!("  … and {} more {word}", rows.len() - SHOWN_MAX))?;
-        }
-    }
-    let refused: Vec<&PlannedRow> = plan.rows.iter().filter(|row| matches!(row.action, Action::Fail(_))).collect();
-    for row in refused.iter().take(REFUSED_SHOWN_MAX) {
-        output::line(&line("refused", row))?;
-    }
-    if refused.len() > REFUSED_SHOWN_MAX {
-        output::line(&format!("  … and {} more refused; --json shows all", refused.len() - REFUSED_SHOWN_MAX))?;
-    }
+    write_rows(plan, "new", |action| matches!(action, Action::Create(_)), SHOWN_MAX, "")?;
+    write_rows(plan, "changed", |action| matches!(action, Action::Update(_)), SHOWN_MAX, "")?;
+    write_rows(plan, "refused", |action| matches!(action, Action::Fail(_)), REFUSED_SHOWN_MAX, "; --json shows all")?;
     Ok(output::line(&sum(plan.counts(), ["to make", "to change", "unchanged", "refused"]))?)
 }
 
@@ -48,12 +35,16 @@ pub(super) fn done(context: &Context, plan: &Plan) -> Result<(), Failure> {
     Ok(output::line(&sum(plan.counts(), ["made", "changed", "unchanged", "refused"]))?)
 }
 
-fn is_create(action: &Action) -> bool {
-    matches!(action, Action::Create(_))
-}
-
-fn is_update(action: &Action) -> bool {
-    matches!(action, Action::Update(_))
+/// Prints the first rows of one sort, and how many more there are.
+fn write_rows(plan: &Plan, word: &str, is: fn(&Action) -> bool, max: usize, hint: &str) -> Result<(), Failure> {
+    let rows: Vec<&PlannedRow> = plan.rows.iter().filter(|row| is(&row.action)).collect();
+    for row in rows.iter().take(max) {
+        output::line(&line(word, row))?;
+    }
+    if rows.len() > max {
+        output::line(&format!("  … and {} more {word}{hint}", rows.len() - max))?;
+    }
+    Ok(())
 }
 
 /// Says which columns a table has, and which are kept out.
