@@ -11,8 +11,8 @@ use super::local_data::{LOCAL_TABLES, LocalData, SEQUENCE_TABLE};
 use super::opened_copy::{OpenedCopy, open_copy};
 use super::reader::{read_table, unless_damaged};
 use super::{inferred_edits, user_objects};
-use crate::store::StoreError;
 use crate::store::files::{beside, holds_bytes, private_file};
+use crate::store::{StoreError, select};
 
 /// Reads the local data of a kept copy. `blank` is a new replica, which has the expected tables.
 pub(super) fn extract(kept: &Path, blank: &Connection) -> Result<LocalData, StoreError> {
@@ -79,10 +79,9 @@ fn read_copy(copy: OpenedCopy, blank: &Connection, data: &mut LocalData) -> Resu
     let home = connection.query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>());
     data.home = unless_damaged(home.map_err(StoreError::from))?
         .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
-    let is_local = connection.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0));
-    data.is_local = unless_damaged(is_local.map_err(StoreError::from))?.unwrap_or_default();
-    let paused = connection.query_row("SELECT paused FROM _sync", [], |row| row.get(0));
-    data.paused = unless_damaged(paused.map_err(StoreError::from))?.unwrap_or_default();
+    let is_local = select::value(&connection, "SELECT phase = 'local' FROM _sync", []);
+    data.is_local = unless_damaged(is_local)?.unwrap_or_default();
+    data.paused = unless_damaged(select::value(&connection, "SELECT paused FROM _sync", []))?.unwrap_or_default();
     let (objects, lost) = user_objects::find_user_objects(&connection, entries, blank)?;
     data.user_objects = objects;
     data.lost.extend(lost);

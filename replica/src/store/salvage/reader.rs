@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, ErrorCode, Row, ffi};
 
-use crate::store::StoreError;
 pub(super) use crate::store::sql_words::quoted;
+use crate::store::{StoreError, select};
 
 /// The most rows that are read one by one in the damaged middle of a table.
 const PROBES_MAX: usize = 10_000;
@@ -107,9 +107,8 @@ pub(super) fn read_table(connection: &Connection, name: &str) -> Result<Salvaged
 pub(super) fn table_columns(connection: &Connection, table: &str) -> Result<(Vec<String>, Vec<String>), StoreError> {
     let text = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main' AND type = 'table'";
     let without_rowid: bool = connection.query_row(text, [table], |row| row.get(0))?;
-    let mut statement = connection.prepare("SELECT name, pk FROM pragma_table_info(?1) ORDER BY pk")?;
-    let found = statement.query_map([table], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
-    let found = found.collect::<Result<Vec<_>, _>>()?;
+    let text = "SELECT name, pk FROM pragma_table_info(?1) ORDER BY pk";
+    let found: Vec<(String, i64)> = select::all(connection, text, [table], |row| Ok(row.try_into()?))?;
     let keys = found.iter().filter(|(_, pk)| without_rowid && *pk > 0).map(|(name, _)| name.clone()).collect();
     Ok((found.into_iter().map(|(name, _)| name).collect(), keys))
 }

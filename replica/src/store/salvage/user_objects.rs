@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction, params_from_iter};
 use super::column_definitions::definition_of;
 use super::opened_copy::SchemaEntry;
 use super::reader::{SalvagedTable, quoted, read_table, unless_damaged};
-use crate::store::{StoreError, migrations};
+use crate::store::{StoreError, migrations, select};
 
 /// An object that a person has added.
 pub(super) struct UserObject {
@@ -30,8 +30,7 @@ pub(super) fn find_user_objects(
     mut entries: Vec<SchemaEntry>,
     new: &Connection,
 ) -> Result<(Vec<UserObject>, Vec<String>), StoreError> {
-    let known: Vec<String> =
-        new.prepare("SELECT name FROM sqlite_schema")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let known: Vec<String> = select::column(new, "SELECT name FROM sqlite_schema", [])?;
     let (mut objects, mut lost) = find_user_columns(damaged, new, &entries)?;
     // Internal names of this version or of another one.
     let is_internal = |name: &str| name.starts_with('_') || name == migrations::TABLE_BEFORE_RELEASE;
@@ -115,9 +114,7 @@ fn find_user_columns(
 
 /// The names of a table's columns, generated columns included.
 fn all_column_names(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare("SELECT name FROM pragma_table_xinfo(?1)")?;
-    let found = statement.query_map([table], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    select::column(connection, "SELECT name FROM pragma_table_xinfo(?1)", [table])
 }
 
 /// Creates the objects in a new database. Returns a sentence for each object that cannot be created, or lacks rows or values.

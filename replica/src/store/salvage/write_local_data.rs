@@ -1,6 +1,5 @@
 //! Writes local data into a new replica. Must not lose an edit without naming the edit.
 
-use hearth_contract::schema::Kind;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
@@ -87,10 +86,8 @@ fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Resul
 
 /// Makes the rows of all records that have edits: base image and edits.
 fn apply_edits(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let mut statement = tx.prepare("SELECT DISTINCT kind, record_id FROM edits")?;
-    let records = statement
-        .query_and_then([], |row| Ok((rows::kind(row, 0)?, row.get(1)?)))?
-        .collect::<Result<Vec<(Kind, String)>, StoreError>>()?;
+    let text = "SELECT DISTINCT kind, record_id FROM edits";
+    let records = select::all(tx, text, [], |row| Ok((rows::kind(row, 0)?, row.get::<_, String>(1)?)))?;
     records.iter().try_for_each(|(kind, record)| base::rebase(tx, *kind, record))
 }
 
