@@ -28,7 +28,7 @@ impl Replica {
             connection::with_busy_timeout(&mut *self.write_connection()?, Duration::ZERO, sync_state::leave_local);
         match noted {
             Err(error) if error.is_busy() => Ok(()),
-            noted => noted.map(drop),
+            noted => noted,
         }
     }
 

@@ -63,13 +63,12 @@ pub(crate) fn set_daemon(connection: &mut Connection, pid: Option<u32>, now: Tim
     })
 }
 
-/// Ends the phase `local`, because a server is configured. False: the phase was another.
-pub(crate) fn leave_local(connection: &mut Connection) -> Result<bool, StoreError> {
-    let is_local = "SELECT phase = 'local' FROM _sync";
-    if !select::value(connection, is_local, [])? {
-        return Ok(false);
+/// Ends the phase `local`, because a server is configured.
+pub(crate) fn leave_local(connection: &mut Connection) -> Result<(), StoreError> {
+    if select::value(connection, "SELECT phase = 'local' FROM _sync", [])? {
+        gate::execute(connection, "UPDATE _sync SET phase = 'new' WHERE phase = 'local'", [])?;
     }
-    gate::sync_tx(connection, |tx| Ok(tx.execute("UPDATE _sync SET phase = 'new' WHERE phase = 'local'", [])? > 0))
+    Ok(())
 }
 
 /// Stores the phase with its reason. A key that the server refuses for an edit may still be good for the feed; a phase with

@@ -25,7 +25,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(20);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(45);
 /// Time between two chunks of a response. A slow line needs minutes for a large page, but never pauses so long.
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time for request and response together, except streams. The largest page arrives in time at 70 kB/s.
+/// Time for request and response together, except streams. The largest page arrives in time at 7 kB/s.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Time to send or to fetch one file: 32 MiB arrive in time at 19 kB/s.
 const FILE_TIMEOUT: Duration = Duration::from_secs(1800);

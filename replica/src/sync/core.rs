@@ -36,7 +36,7 @@ mod turn;
 use hearth_contract::schema::Kind;
 
 pub(crate) use action::{Action, Request};
-pub(crate) use backoff::Backoff;
+pub(crate) use backoff::{Backoff, KEY_RETRY};
 pub use clock::Millis;
 pub(crate) use event::Event;
 pub use goal::{EndReason, Until};
@@ -45,6 +45,7 @@ pub use identity::{Identity, Limits};
 pub(crate) use link::{Control, Greeting, Input as LinkInput, Start, StreamEvent};
 pub(crate) use outcome::{EditAnswers, ErrorType, Expired, Failure, Refusal};
 pub(crate) use push::Input as PushInput;
+pub(crate) use rate_limiter::RateLimiter;
 pub(crate) use reconcile::{Answer as ReconcileAnswer, Input as ReconcileInput};
 
 use self::link::{Link, Others};

@@ -94,7 +94,7 @@ pub enum NotApproved {
 #[derive(Debug)]
 pub(super) struct Waiting {
     interval: Duration,
-    /// The pause after answers that show that the server has trouble.
+    /// The pause before the next question. It doubles while the server has trouble.
     pause: Duration,
     ask_at: Duration,
     ends_at: Duration,

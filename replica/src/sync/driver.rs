@@ -22,7 +22,7 @@ use super::engine::{Command, DriverEvent, Engine, Moment, StepOutput};
 use super::error::SyncError;
 use super::inspector;
 use super::key_file::KeyFile;
-use super::runtime::{blocking, wall_clock};
+use super::runtime::{blocking, moment, since, wall_clock};
 use super::stream::{self, Stream};
 use super::transfer::{Store, TransferTask};
 use crate::model::BlockCause;
@@ -187,7 +187,7 @@ impl Driver {
 
     /// Waits for the next event. Err: the sync cannot continue, with the present server or the present database.
     async fn next_event(&mut self, changed: &mut watch::Receiver<()>) -> Result<DriverEvent, SyncError> {
-        let wake = self.wake_at.map(|at| self.start + Duration::from_millis(at.max(0).unsigned_abs()));
+        let wake = self.wake_at.map(|at| moment(self.start, at));
         // The stream goes first: an event that confirms an edit makes the edit's response redundant, while the other order
         // costs two writes. Every second turn is fair, so that responses do not wait for long.
         if !std::mem::take(&mut self.was_stream_first)
@@ -299,8 +299,7 @@ impl Driver {
     }
 
     fn now(&self) -> Moment {
-        let steady = Millis::try_from(self.start.elapsed().as_millis()).unwrap_or(Millis::MAX);
-        Moment { steady, wall: wall_clock() }
+        Moment { steady: since(self.start), wall: wall_clock() }
     }
 }
 

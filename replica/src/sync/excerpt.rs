@@ -18,7 +18,7 @@ pub(super) fn sentence(text: &str) -> String {
 
 /// An error object without the members that exceed [`PROBLEM_BYTES_MAX`]. Null for a large value of another type.
 pub(super) fn problem(problem: Value) -> Value {
-    if fits(&problem, PROBLEM_BYTES_MAX) {
+    if json_bytes(&problem) <= PROBLEM_BYTES_MAX {
         return problem;
     }
     let Value::Object(members) = problem else { return Value::Null };
@@ -37,10 +37,6 @@ pub(super) fn problem(problem: Value) -> Value {
         }
     }
     Value::Object(kept)
-}
-
-fn fits(value: &Value, limit: usize) -> bool {
-    json_bytes(value) <= limit
 }
 
 fn json_bytes(value: &Value) -> usize {
@@ -78,7 +74,7 @@ mod tests {
         );
         assert_eq!(kept["message"].as_str().map(|message| message.chars().count()), Some(SENTENCE_CHARS_MAX + 1));
         assert_eq!(kept.as_object().map(Map::len), Some(4), "{kept}");
-        assert!(fits(&kept, PROBLEM_BYTES_MAX));
+        assert!(json_bytes(&kept) <= PROBLEM_BYTES_MAX);
         assert_eq!(problem(json!(long)), Value::Null);
     }
 }

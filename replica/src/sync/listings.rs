@@ -1,21 +1,17 @@
 //! Reads all records of a server, for a comparison. Sends one request at a time, at a rate that leaves reads to other
 //! programs with the same key, and repeats lost requests. Must not compare.
 
-use std::time::Duration;
-
 use hearth_contract::schema::Kind;
 use tokio::time::{Instant, sleep_until};
 
 use super::client::{Client, ClientError};
 use super::config::SyncConfig;
-use super::core::{Expired, Failure, Limits, Refusal};
+use super::core::{Expired, Failure, Limits, RateLimiter, Refusal};
 use super::retry;
+use super::runtime::{moment, since};
 use super::wire::{self, HttpRequest, HttpResponse};
 use crate::model::ReconcileQuery;
 use crate::store::reconcile::verify::Listing;
-
-/// The server's window of a minute starts when the first request arrives, a little after the request has left.
-const WINDOW: Duration = Duration::from_millis(60_500);
 
 /// Reads all records of all kinds. `cursor`: the replica's feed cursor ([`crate::Replica::cursor`]); the call fails if the
 /// cursor belongs to a history that the server has discarded since.
@@ -30,9 +26,9 @@ async fn fetch_all(
     cursor: Option<&str>,
     send: impl AsyncFn(&HttpRequest) -> Result<HttpResponse, String>,
 ) -> Result<Vec<(Kind, Listing)>, ClientError> {
-    let mut reader = Reader { client, send, limit: None, window_start: Instant::now(), requests: 0 };
+    let mut reader = Reader { client, send, reads: RateLimiter::default(), start: Instant::now() };
     let limits = reader.fetch(&HttpRequest::identity(), wire::identity).await?.limits;
-    reader.limit = limits.map(|limits| Limits::share(limits.reads).max(1));
+    reader.reads.set_limit(limits.map(|limits| Limits::share(limits.reads)));
     let mut all = Vec::new();
     for kind in Kind::ALL {
         let mut listing = Listing::default();
@@ -69,11 +65,10 @@ fn check_history(response: &HttpResponse) -> Result<(), Failure> {
 struct Reader<'c, S> {
     client: &'c Client,
     send: S,
-    /// Requests per window. None: unlimited.
-    limit: Option<u32>,
-    window_start: Instant,
-    /// Requests in the present window.
-    requests: u32,
+    /// The reads that the key may make.
+    reads: RateLimiter,
+    /// The zero of the limiter's clock.
+    start: Instant,
 }
 
 impl<S: AsyncFn(&HttpRequest) -> Result<HttpResponse, String>> Reader<'_, S> {
@@ -93,14 +88,8 @@ impl<S: AsyncFn(&HttpRequest) -> Result<HttpResponse, String>> Reader<'_, S> {
 
     /// Waits until the rate limit allows another request.
     async fn wait_for_turn(&mut self) {
-        let window_end = self.window_start + WINDOW;
-        if self.limit.is_some_and(|limit| self.requests >= limit) {
-            sleep_until(window_end).await;
-        }
-        if Instant::now() >= window_end {
-            (self.window_start, self.requests) = (Instant::now(), 0);
-        }
-        self.requests += 1;
+        sleep_until(moment(self.start, self.reads.free_at(since(self.start)))).await;
+        self.reads.take(since(self.start));
     }
 }
 

@@ -275,7 +275,7 @@ impl Sender {
     }
 }
 
-/// Why the server refuses a record: its sentence, with the first fault.
+/// Why the server refuses a record: the first fault, else its sentence.
 fn sentence(error: &OutcomeError) -> String {
     let fault = error.details.pointer("/fields/0/message").and_then(Value::as_str);
     fault.unwrap_or(&error.message).to_owned()

@@ -150,14 +150,10 @@ fn main_draft(capture: &Capture, wish: &Acceptance) -> Result<Option<Draft>, Edi
 fn values(draft: &Draft, taken: &Taken) -> Fields {
     let is_taken = |name: &String| taken.only.as_ref().is_none_or(|only| only.contains(name));
     let known = |name: &String| resource(draft.kind).field(name).is_some();
-    let mut fields: Fields =
-        draft.fields.iter().filter(|(name, _)| known(name) && is_taken(name)).map(clone_pair).collect();
-    fields.extend(taken.set.iter().map(clone_pair));
+    let mut fields = draft.fields.clone();
+    fields.retain(|name, _| known(name) && is_taken(name));
+    fields.extend(taken.set.clone());
     fields
-}
-
-fn clone_pair((name, value): (&String, &Value)) -> (String, Value) {
-    (name.clone(), value.clone())
 }
 
 /// A new item or vehicle, or a change of one; and documents of it for the files of the capture.

@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 use crate::model::{CapturePurpose, CaptureState, LogLevel};
 use crate::store::{StoreError, gate, log, select};
 
-/// The most captures that are sent in one round.
-const ROUND_MAX: i64 = 20;
-
-/// How often a capture is sent when the server says each time that it does not have the files.
+/// After so many attempts a capture is still sent again when the server does not have its files; after one more the server's refusal
+/// counts.
 const ATTEMPTS_MAX: i64 = 3;
 
 /// Something that the server does not know yet.
@@ -39,8 +37,8 @@ const FILES_ARE_THERE: &str = "NOT EXISTS (SELECT 1 FROM json_each(c.files) j LE
          WHERE f.state IS NULL OR f.state NOT IN ('present', 'wanted'))
      AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.record_id IN (c.room_id, c.subject_id) AND e.method = 'create')";
 
-/// What can be sent now, the oldest first. A capture waits for its files; an acceptance waits until the server has the record.
-pub(crate) fn unsent(connection: &Connection) -> Result<Vec<Unsent>, StoreError> {
+/// The oldest capture of which something can be sent now. A capture waits for its files; an acceptance waits until the server has the record.
+pub(crate) fn unsent(connection: &Connection) -> Result<Option<Unsent>, StoreError> {
     let text = format!(
         "SELECT id, purpose, state, server_id, idempotency_key, files, room_id, note, subject_type, subject_id,
              accepted_type, accepted_id
@@ -50,9 +48,9 @@ pub(crate) fn unsent(connection: &Connection) -> Result<Vec<Unsent>, StoreError>
              WHEN state = 'accepted' THEN NOT EXISTS (
                  SELECT 1 FROM edits e WHERE e.record_id = c.accepted_id AND e.method = 'create')
              ELSE 1 END
-         ORDER BY created_at, id LIMIT {ROUND_MAX}"
+         ORDER BY created_at, id LIMIT 1"
     );
-    select::all(connection, &text, [], |row| {
+    let found = select::all(connection, &text, [], |row| {
         let text = |name: &str| row.get::<_, Option<String>>(name);
         let (purpose, state) = (row.get("purpose")?, row.get("state")?);
         let news = match (text("server_id")?, state) {
@@ -64,7 +62,8 @@ pub(crate) fn unsent(connection: &Connection) -> Result<Vec<Unsent>, StoreError>
             (Some(server_id), _) => News::Discarded { server_id },
         };
         Ok(Unsent { id: row.get("id")?, purpose, news })
-    })
+    });
+    Ok(found?.pop())
 }
 
 /// The body of the request that makes the job. The same for each attempt.

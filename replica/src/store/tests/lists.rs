@@ -14,7 +14,7 @@ use crate::store::{Connection, sync_state};
 /// A home of items in rooms and tasks on days, with many equal values.
 fn home() -> Scene {
     let mut scene = Scene::unconnected();
-    assert!(sync_state::leave_local(&mut scene.db).unwrap());
+    sync_state::leave_local(&mut scene.db).unwrap();
     scene.does(
         "INSERT INTO rooms (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Kitchen'),
                                                  ('00000000-0000-4000-8000-000000000002', 'Attic');

@@ -6,7 +6,7 @@ use hearth_contract::problem::ProblemType;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::model::CapturePurpose;
+use crate::model::{CapturePurpose, refuses_only};
 use crate::store::captures::exchange::{News, Unsent};
 use crate::store::captures::listed::Listed;
 use crate::store::file_store::texts::TextAnswer;
@@ -80,9 +80,8 @@ fn verdict(is_new: bool, answer: Result<Value, Failure>) -> Verdict {
         // The server's list says what became of the job.
         Err(Failure::Refused(_)) if !is_new => Verdict::Known,
         Err(Failure::Refused(refusal)) => {
-            let faults = refusal.problem.pointer("/details/fields").and_then(Value::as_array);
             let is_file = |fault: &Value| fault["field"].as_str().is_some_and(|field| field.starts_with("files["));
-            match faults.is_some_and(|faults| !faults.is_empty() && faults.iter().all(is_file)) {
+            match refuses_only(&refusal.problem, is_file) {
                 true => Verdict::FilesMissing(problem(&refusal)),
                 false => Verdict::Refused(problem(&refusal)),
             }

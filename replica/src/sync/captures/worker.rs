@@ -41,9 +41,6 @@ const FIRST_LOOK_DOUBLINGS: u32 = 4;
 /// The pause after the server gave no text, and after the database has failed.
 const FAULT_PAUSE: Duration = Duration::from_secs(60);
 
-/// The most texts that one exchange outside a lasting sync asks for.
-const TEXTS_MAX: usize = 20;
-
 /// The client while there is contact, and the number of its key.
 type Contact = watch::Receiver<Option<(Client, u64)>>;
 
@@ -139,8 +136,7 @@ impl Exchange {
     /// Sends all that the server does not know. True when nothing is left that can be sent now.
     async fn send(&mut self, client: &Client) -> Result<bool, StoreError> {
         loop {
-            let Some(unsent) = self.store.run(|connection, _| exchange::unsent(connection)).await?.into_iter().next()
-            else {
+            let Some(unsent) = self.store.run(|connection, _| exchange::unsent(connection)).await? else {
                 return Ok(true);
             };
             let id = unsent.id.clone();
@@ -253,11 +249,10 @@ async fn exchange(store: Store, client: &Client) -> Result<(), StoreError> {
         tokio::time::sleep_until(exchange.send_at).await;
     }
     exchange.look(client).await?;
-    for _ in 0..TEXTS_MAX {
+    loop {
         exchange.read_text(client).await?;
         if exchange.texts.is_empty() {
-            break;
+            return Ok(());
         }
     }
-    Ok(())
 }

@@ -5,7 +5,7 @@ use super::clock::Millis;
 pub(super) const BACKOFF_FIRST: Millis = 500;
 pub(super) const BACKOFF_MAX: Millis = 60_000;
 /// A refused key is tried again after a minute: the key's rights may have been restored.
-pub(super) const KEY_RETRY: Millis = 60_000;
+pub(crate) const KEY_RETRY: Millis = 60_000;
 
 /// Source of retry pauses.
 #[derive(Debug, Clone)]

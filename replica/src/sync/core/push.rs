@@ -86,7 +86,7 @@ pub(crate) enum Input {
     Planned { ready: Vec<ReadyEdits>, has_open_edits: bool },
     /// A request with edits has ended. `sent`: the edits the push asked to send; `carried`: the edits in the request. An empty
     /// `answer`: nothing was sent, because the edits have ended or wait for a person. Without an answer, the edits may have been
-    /// applied. `is_stale`: the response is of an earlier connection epoch; `answer` is then `NoAnswer`, and says nothing of the
+    /// applied. `is_stale`: the response may be of a discarded history; `answer` is then `NoAnswer`, and says nothing of the
     /// line. A repetition with the same key gets the true answer.
     Completed { sent: Vec<i64>, carried: Vec<i64>, answer: Result<EditAnswers, Failure>, is_stale: bool },
     /// The record of a create whose id already exists was fetched: its revision, if it holds all values of the create, because

@@ -10,7 +10,7 @@ const MARGIN: Millis = 500;
 
 /// Limit and use of one class of calls.
 #[derive(Debug, Default)]
-pub(super) struct RateLimiter {
+pub(crate) struct RateLimiter {
     /// Calls per window. None: unlimited.
     limit: Option<u32>,
     window_start: Millis,
@@ -21,29 +21,29 @@ pub(super) struct RateLimiter {
 
 impl RateLimiter {
     /// Sets the limit. None: unlimited.
-    pub(super) fn set_limit(&mut self, limit: Option<u32>) {
+    pub(crate) fn set_limit(&mut self, limit: Option<u32>) {
         self.limit = limit;
     }
 
     /// Allows no call before `at`: the server has asked for a pause.
-    pub(super) fn hold_until(&mut self, at: Millis) {
+    pub(crate) fn hold_until(&mut self, at: Millis) {
         self.held_until = self.held_until.max(Some(at));
     }
 
     /// When the next call is allowed; `now` if at once.
-    pub(super) fn free_at(&self, now: Millis) -> Millis {
+    pub(crate) fn free_at(&self, now: Millis) -> Millis {
         let full = self.limit.is_some_and(|limit| self.used_at(now) >= limit.max(1));
         let window = if full { self.window_start + WINDOW + MARGIN } else { now };
         window.max(self.held_until.unwrap_or(window))
     }
 
     /// Whether less than half of the window's calls are left.
-    pub(super) fn is_scarce(&self, now: Millis) -> bool {
+    pub(crate) fn is_scarce(&self, now: Millis) -> bool {
         self.limit.is_some_and(|limit| self.used_at(now) * 2 > limit)
     }
 
     /// Counts a call.
-    pub(super) fn take(&mut self, now: Millis) {
+    pub(crate) fn take(&mut self, now: Millis) {
         if self.used_at(now) == 0 {
             (self.window_start, self.used) = (now, 0);
         }

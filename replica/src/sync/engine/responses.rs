@@ -8,7 +8,7 @@ use crate::sync::core::{
 };
 use crate::sync::wire::{self, HttpResponse};
 
-/// Why the answer of an earlier connection epoch does not count.
+/// Why a stale answer does not count.
 const STALE: &str = "the answer belongs to an earlier connection";
 
 impl Engine {
@@ -67,7 +67,7 @@ impl Engine {
     }
 }
 
-/// The response to a request about edits, unless it is of an earlier connection epoch.
+/// The response to a request about edits, unless it is stale.
 fn current(response: Result<HttpResponse, Failure>, is_stale: bool) -> Result<HttpResponse, Failure> {
     response.and_then(|response| if is_stale { Err(Failure::NoAnswer(STALE.to_owned())) } else { Ok(response) })
 }

@@ -23,7 +23,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct PendingRequest {
     pub(super) asked: Asked,
-    /// The request belongs to an earlier connection epoch: the response may be of a history discarded since.
+    /// A new contact, a poll or an id gap came after the request: the response may be of a history discarded since.
     pub(super) is_stale: bool,
 }
 

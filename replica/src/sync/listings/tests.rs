@@ -1,6 +1,7 @@
 //! Listings from a scripted server, with a paused clock.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use serde_json::json;
 

@@ -7,13 +7,10 @@ use hearth_contract::problem::ProblemType;
 use serde_json::{Value, json};
 
 use crate::model::{FileState, ReasonCode};
-use crate::sync::core::{Backoff, ErrorType, Millis, Refusal};
+use crate::sync::core::{Backoff, ErrorType, KEY_RETRY, Millis, Refusal};
 
 /// Downloads with wrong bytes after which a file counts as damaged.
 const WRONG_BYTES_MAX: u32 = 2;
-
-/// The shortest pause (milliseconds) after the server has refused the key. The sync itself asks a person for another key.
-const KEY_PAUSE: Millis = 60_000;
 
 /// The direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,14 +56,10 @@ pub(super) enum Verdict {
     Later,
     /// The server does not take the file: a person decides. `limit`: the most bytes of a file, if that was the cause.
     UploadRefused { code: ReasonCode, sentence: String, problem: Value, limit: Option<u64> },
-    /// The server does not have the file.
-    NotThere(Value),
-    /// The server's bytes were wrong again and again.
-    Damaged(Value),
     /// The bytes on this machine are not those of the hash, or are gone.
     Lost(FileState),
-    /// The server does not give the bytes.
-    DownloadRefused(Value),
+    /// The bytes did not come: the new state of the file, and why. Without a state the server does not give them; the state stays.
+    NotFetched(Option<FileState>, Value),
 }
 
 /// Attempts of one file.
@@ -120,14 +113,15 @@ impl Transfer {
                 let attempts = self.attempts.entry(hash.to_owned()).or_default();
                 attempts.wrong_bytes += 1;
                 match attempts.wrong_bytes >= WRONG_BYTES_MAX {
-                    true => Verdict::Damaged(json!({
-                        "message": "the server gave other bytes than the hash of the file says, twice",
-                    })),
+                    true => Verdict::NotFetched(
+                        Some(FileState::Damaged),
+                        json!({ "message": "the server gave other bytes than the hash of the file says, twice" }),
+                    ),
                     false => self.later(now, hash, 0),
                 }
             }
             TransferEnd::Refused(refusal) if is_temporary(&refusal) => {
-                let pause = if refusal.status == 401 { KEY_PAUSE } else { 0 };
+                let pause = if refusal.status == 401 { KEY_RETRY } else { 0 };
                 self.later(now, hash, refusal.retry_after.unwrap_or_default().max(pause))
             }
             TransferEnd::Refused(refusal) => final_verdict(direction, refusal),
@@ -157,8 +151,7 @@ fn final_verdict(direction: Direction, refusal: Refusal) -> Verdict {
     let Refusal { status, error_type, message, problem, .. } = refusal;
     let is_not_found = error_type == ErrorType::Known(ProblemType::NotFound);
     match direction {
-        Direction::Down if is_not_found => Verdict::NotThere(problem),
-        Direction::Down => Verdict::DownloadRefused(problem),
+        Direction::Down => Verdict::NotFetched(is_not_found.then_some(FileState::Missing), problem),
         Direction::Up => {
             let is_of_file = problem.pointer("/details/of").is_some_and(|of| of == "file");
             let limit = problem.pointer("/details/limit_bytes").and_then(Value::as_u64).filter(|_| is_of_file);
@@ -242,12 +235,20 @@ mod tests {
             ),
             (Direction::Up, refusal(403, "", null.clone()), Verdict::Later),
             (Direction::Up, refusal(401, "unauthorized", null.clone()), Verdict::Later),
-            (Direction::Down, refusal(403, "insufficient_scope", null.clone()), Verdict::DownloadRefused(null.clone())),
+            (
+                Direction::Down,
+                refusal(403, "insufficient_scope", null.clone()),
+                Verdict::NotFetched(None, null.clone()),
+            ),
             (Direction::Up, TransferEnd::WrongBytes, Verdict::Lost(FileState::Damaged)),
             (Direction::Up, TransferEnd::NotHere, Verdict::Lost(FileState::Missing)),
             (Direction::Up, refusal(503, "", null.clone()), Verdict::Later),
-            (Direction::Down, refusal(404, "not_found", null.clone()), Verdict::NotThere(null.clone())),
-            (Direction::Down, refusal(404, "route_not_found", null.clone()), Verdict::DownloadRefused(null.clone())),
+            (
+                Direction::Down,
+                refusal(404, "not_found", null.clone()),
+                Verdict::NotFetched(Some(FileState::Missing), null.clone()),
+            ),
+            (Direction::Down, refusal(404, "route_not_found", null.clone()), Verdict::NotFetched(None, null.clone())),
             (Direction::Down, refusal(404, "", null.clone()), Verdict::Later),
             (Direction::Down, refusal(416, "range_not_satisfiable", null.clone()), Verdict::Later),
         ] {
@@ -260,7 +261,10 @@ mod tests {
         let mut transfer = Transfer::new(1);
         assert_eq!(transfer.ended(0, Direction::Down, "a", TransferEnd::WrongBytes), Verdict::Later);
         assert_eq!(transfer.ended(0, Direction::Down, "a", TransferEnd::NoAnswer(String::new())), Verdict::Later);
-        assert!(matches!(transfer.ended(0, Direction::Down, "a", TransferEnd::WrongBytes), Verdict::Damaged(_)));
+        assert!(matches!(
+            transfer.ended(0, Direction::Down, "a", TransferEnd::WrongBytes),
+            Verdict::NotFetched(Some(FileState::Damaged), _)
+        ));
         assert_eq!(
             transfer.ended(0, Direction::Down, "a", TransferEnd::WrongBytes),
             Verdict::Later,

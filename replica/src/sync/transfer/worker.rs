@@ -21,8 +21,8 @@ use crate::store::file_store::upkeep;
 use crate::store::file_store::upload::{downloaded, known_limit, note_limit, refused, uploaded};
 use crate::store::{Connection, StoreError, open};
 use crate::sync::client::{Client, ClientError};
-use crate::sync::core::Millis;
 use crate::sync::error::SyncError;
+use crate::sync::runtime::{moment, since};
 use crate::sync::{SyncLock, runtime};
 
 /// Time between two looks at the folder of the files.
@@ -37,7 +37,6 @@ pub(in crate::sync) struct TransferTask {
     _task: JoinSet<()>,
     /// The client while there is contact, and the number of its key.
     client: watch::Sender<Option<(Client, u64)>>,
-    is_connected: bool,
     /// How many keys this sync has had.
     keys: u64,
 }
@@ -52,12 +51,12 @@ impl TransferTask {
         let worker = Worker { store, is_single_run, transfer, known_key: None, changed, start, upkeep_at: start };
         let mut task = JoinSet::new();
         task.spawn(worker.run(receiver));
-        TransferTask { _task: task, client: sender, is_connected: false, keys: 1 }
+        TransferTask { _task: task, client: sender, keys: 1 }
     }
 
     /// Tells whether there is contact. Without contact, and with another key, a transfer is cut; it goes on later.
     pub(in crate::sync) fn set_contact(&mut self, in_contact: bool, client: &Client) {
-        if std::mem::replace(&mut self.is_connected, in_contact) != in_contact {
+        if self.client.borrow().is_some() != in_contact {
             self.client.send_replace(in_contact.then(|| (client.clone(), self.keys)));
         }
     }
@@ -70,7 +69,7 @@ impl TransferTask {
     /// Uses another key from now on.
     pub(in crate::sync) fn use_client(&mut self, client: &Client) {
         self.keys += 1;
-        if self.is_connected {
+        if self.client.borrow().is_some() {
             self.client.send_replace(Some((client.clone(), self.keys)));
         }
     }
@@ -155,19 +154,15 @@ impl Store {
     /// Writes down what came of a file, and tells other programs.
     async fn record(&self, direction: Direction, hash: String, verdict: Verdict) -> Result<(), StoreError> {
         self.run(move |connection, db| {
-            let down =
-                |connection: &mut Connection, state, problem: Option<&_>| downloaded(connection, &hash, state, problem);
             match verdict {
                 Verdict::Later => return Ok(()),
                 Verdict::Done if direction == Direction::Up => uploaded(connection, &hash)?,
-                Verdict::Done => down(connection, Some(FileState::Present), None)?,
+                Verdict::Done => downloaded(connection, &hash, Some(FileState::Present), None)?,
+                Verdict::NotFetched(state, problem) => downloaded(connection, &hash, state, Some(&problem))?,
                 Verdict::UploadRefused { code, sentence, problem, limit } => {
                     refused(connection, &hash, code, &sentence, &problem, limit)?;
                 }
                 Verdict::Lost(state) => upkeep::note_lost(connection, db, &hash, state)?,
-                Verdict::NotThere(problem) => down(connection, Some(FileState::Missing), Some(&problem))?,
-                Verdict::Damaged(problem) => down(connection, Some(FileState::Damaged), Some(&problem))?,
-                Verdict::DownloadRefused(problem) => down(connection, None, Some(&problem))?,
             }
             notification::notify(db);
             Ok(())
@@ -248,14 +243,6 @@ impl Worker {
         }
         Ok(())
     }
-}
-
-fn since(start: Instant) -> Millis {
-    Millis::try_from(start.elapsed().as_millis()).unwrap_or(Millis::MAX)
-}
-
-fn moment(start: Instant, at: Millis) -> Instant {
-    start + Duration::from_millis(at.max(0).unsigned_abs())
 }
 
 /// Fetches all files that are asked for, in a program that does not sync. The caller holds the right to sync, so no other

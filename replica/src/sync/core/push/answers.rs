@@ -17,7 +17,7 @@ const FORBIDDEN_MAX: u32 = 3;
 /// Outcomes of edits, to be saved.
 type Outcomes = Vec<(i64, WriteOutcome)>;
 
-/// Why a request is delayed, from the status of the response. None: the key is refused.
+/// Why a request is delayed, from the status of the response. None after 401 or 403, of the server or of a proxy.
 const fn delay_code(status: u16) -> Option<ReasonCode> {
     match status {
         401 | 403 => None,
@@ -198,9 +198,7 @@ impl Push {
     fn requeue(&mut self, again: ReadyEdits, pause: Option<Millis>, code: Option<ReasonCode>, why: &str) -> Outcomes {
         let retry = |edit: &i64| (*edit, WriteOutcome::Later { pause, code, reason: why.to_owned() });
         let outcomes = again.edits.iter().map(retry).collect();
-        if !again.edits.is_empty() {
-            self.ready.push_back(again);
-        }
+        self.ready.push_back(again);
         outcomes
     }
 

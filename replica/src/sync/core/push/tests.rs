@@ -72,7 +72,7 @@ fn alike(edits: std::ops::Range<i64>) -> Input {
     plan_of(edits.map(|edit| ReadyEdits { kind: Kind::Task, ..one(edit) }).collect())
 }
 
-/// The answer belongs to an earlier connection epoch.
+/// The answer may be of a discarded history.
 fn stale(edit: i64) -> Input {
     let answer = Err(Failure::NoAnswer("late".into()));
     Input::Completed { sent: vec![edit], carried: vec![edit], answer, is_stale: true }
