@@ -30,7 +30,7 @@ impl Replica {
 
     /// The files that documents name, at most `limit`, by their hash.
     pub fn files(&self, limit: usize) -> Result<Vec<FileRow>, StoreError> {
-        list::list(&self.connection.borrow(), i64::try_from(limit).unwrap_or(i64::MAX))
+        list::list(&self.connection.borrow(), limit)
     }
 
     /// One file by its whole hash. None: no such file.

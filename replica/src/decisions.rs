@@ -53,7 +53,8 @@ impl Replica {
     /// Undoes an edit, open or settled. None: the newest change from this replica that is still in effect. An edit that
     /// was never sent is taken back; for other edits the inverse is queued. Undo of an undo is a redo.
     pub fn undo(&self, edit: Option<i64>) -> Result<Decided, EditError> {
-        self.write(|connection| undo::undo(connection, self.origin, edit, now()))
+        let Some(edit) = edit else { return self.undo_newest(&BTreeSet::new()) };
+        self.write(|connection| decisions::single(undo::undo_each(connection, self.origin, &[edit], now())))
     }
 
     /// Undoes the newest change from this replica that is still in effect, except the edits in `but`. A user who undoes

@@ -28,7 +28,7 @@ pub struct Edit {
     pub state: EditState,
     /// Why the edit does not go on, as one sentence for people.
     pub reason: Option<String>,
-    /// The same reason as a fixed word, for programs. None while nothing delays the edit.
+    /// The same reason as a fixed word, for programs. None while nothing delays the edit, or while it waits for the feed or a key.
     pub reason_code: Option<ReasonCode>,
     /// How often the edit was sent.
     pub attempts: i64,

@@ -14,7 +14,7 @@ pub(crate) enum WriteOutcome {
     /// create; the feed shows their changes when the feed has brought the revision.
     Exists { rev: i64 },
     /// The request is sent again. `pause`: after so many milliseconds; None when the time is not known. `code`: why the attempt
-    /// failed; None when the key is refused.
+    /// failed; None after 401 or 403.
     Later { pause: Option<i64>, code: Option<ReasonCode>, reason: String },
     /// The server refused the key before it looked at the edit. The edit is sent again.
     KeyRefused { reason: String },

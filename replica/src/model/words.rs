@@ -83,7 +83,7 @@ words! {
         Sent = "sent",
         /// The edit depends on another edit that needs a person.
         Blocked = "blocked",
-        /// The server refused the edit; a person must change or discard it.
+        /// The server or a rule of this program refused the edit, or it comes from a copy or a damaged database; a person decides.
         Rejected = "rejected",
         /// The record changed on the server too; a person must choose.
         Conflict = "conflict",
@@ -135,25 +135,25 @@ words! {
     ReasonCode {
         /// A field was changed here and on the server.
         ChangedOnBothSides = "changed_on_both_sides",
-        /// The record of an update was deleted on the server.
+        /// The record of the edit was deleted on the server.
         DeletedThere = "deleted_there",
         /// The record of a delete was changed on the server.
         ChangedThere = "changed_there",
         /// A create met an existing record with the same id.
         ExistsThere = "exists_there",
-        /// The server refused a value (400 or 422).
+        /// The server (400 or 422) or a rule of this program refused a value.
         InvalidValue = "invalid_value",
         /// The edit refers to a record that the server does not have.
         MissingReference = "missing_reference",
         /// The server refused the request for another reason.
         Refused = "refused",
-        /// The server was restored to a copy without the edit.
+        /// The server no longer has the edit or its record: usually it was restored to an older copy.
         LostByServer = "lost_by_server",
         /// A request was sent and never answered, and the record has changed since.
         MaybeApplied = "maybe_applied",
         /// The edit depends on another edit that needs a person.
         DependsOnAnother = "depends_on_another",
-        /// The database is a copy, and the original may have sent the edit.
+        /// The database is a copy, and the original may have sent the edit; or the edit was inferred from a damaged database.
         FromACopy = "from_a_copy",
         /// The request is larger than the server accepts (413).
         TooLarge = "too_large",

@@ -9,7 +9,7 @@ use serde::Serializer as _;
 use serde_json::Value;
 
 use crate::model::Method;
-use crate::store::merge::{BaseImage, normalized};
+use crate::store::merge::{ServerVersion, normalized};
 use crate::store::{StoreError, rows, select};
 
 /// A base image as the table holds it.
@@ -86,7 +86,7 @@ fn fields_text(fields: &Fields) -> String {
 /// record's edits. A record of an accepted create that the feed never showed gets the accepted values as its last version.
 pub(crate) fn mark_deleted(tx: &Transaction<'_>, kind: Kind, id: &str, rev: i64) -> Result<(), StoreError> {
     if load(tx, kind, id)?.and_then(StoredImage::version).is_none()
-        && let Some(BaseImage { fields, .. }) = lay_accepted_over(tx, kind, id, None)?
+        && let Some(ServerVersion { fields, .. }) = lay_accepted_over(tx, kind, id, None)?
     {
         let row = rows::load_row(tx, kind, id)?.unwrap_or_default();
         save(tx, kind, id, &rows::StoredRecord { fields, rev: None, extra: None, ..row })?;
@@ -179,6 +179,16 @@ pub(crate) fn deleted_there(kind: &str, id: &str) -> String {
     format!("EXISTS (SELECT 1 FROM _base b WHERE b.kind = {kind} AND b.record_id = {id} AND b.deleted)")
 }
 
+/// True when a record has or had this id, here or on the server.
+pub(crate) fn is_used(tx: &Connection, id: &str) -> Result<bool, StoreError> {
+    for kind in Kind::ALL {
+        if rows::load_row(tx, kind, id)?.is_some() || load(tx, kind, id)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(tx.prepare_cached("SELECT 1 FROM edits WHERE record_id = ?1")?.exists([id])?)
+}
+
 /// Rewrites the row of a record: the base image with the remaining edits laid over it, in their order.
 pub(crate) fn rebase(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
     let text = "SELECT EXISTS (SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2)";
@@ -228,8 +238,8 @@ pub(crate) fn overlay(
 }
 
 /// The server's version of a record: its base image, with the edits that the server has accepted since laid over it.
-pub(crate) fn with_acked(tx: &Connection, kind: Kind, id: &str) -> Result<Option<BaseImage>, StoreError> {
-    let known = load(tx, kind, id)?.map(|image| BaseImage {
+pub(crate) fn with_acked(tx: &Connection, kind: Kind, id: &str) -> Result<Option<ServerVersion>, StoreError> {
+    let known = load(tx, kind, id)?.map(|image| ServerVersion {
         rev: image.stored.rev,
         fields: image.stored.fields,
         deleted: image.deleted || image.reported_missing,
@@ -242,8 +252,8 @@ fn lay_accepted_over(
     tx: &Connection,
     kind: Kind,
     id: &str,
-    mut known: Option<BaseImage>,
-) -> Result<Option<BaseImage>, StoreError> {
+    mut known: Option<ServerVersion>,
+) -> Result<Option<ServerVersion>, StoreError> {
     let seen = known.as_ref().and_then(|known| known.rev);
     let text = "SELECT e.method, e.patch, s.acked_rev FROM edits e JOIN _outbox s ON s.edit_id = e.id
          WHERE e.kind = ?1 AND e.record_id = ?2 AND e.state = 'sent' AND coalesce(s.acked_rev > ?3, 1) ORDER BY e.id";

@@ -19,7 +19,7 @@ pub struct ExportSummary {
     pub bytes: u64,
     /// The number of records of all kinds.
     pub records: i64,
-    /// The number of edits that the server has not confirmed. Edits in flight wait for a person in the copy.
+    /// The number of edits that the server has not confirmed. Edits that are still to be sent wait for a person in the copy.
     pub pending_edits: i64,
     /// The last event that the copy reflects.
     pub position: i64,
@@ -46,7 +46,7 @@ pub(crate) fn write_copy(connection: &Connection, db: &Path, file: &Path) -> Res
 fn fill(connection: &Connection, part: &Path) -> Result<ExportSummary, StoreError> {
     vacuum_into(connection, part)?;
     let mut copy = Connection::open(part)?;
-    park_edits_in_flight(&mut copy)?;
+    park_unsent_edits(&mut copy)?;
     let mut records = 0;
     for kind in Kind::ALL {
         records += select::value::<i64>(&copy, &format!("SELECT count(*) FROM {}", kind.collection()), [])?;
@@ -69,22 +69,22 @@ fn vacuum_into(connection: &Connection, part: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Marks the copy as not synced, and lets each edit in flight wait for a person. The original sends these edits. If
+/// Marks the copy as not synced, and lets each edit that is still to be sent wait for a person. The original sends these edits. If
 /// the copy sent an edit too, the edit would take effect twice and overwrite later changes of other people.
-fn park_edits_in_flight(copy: &mut Connection) -> Result<(), StoreError> {
+fn park_unsent_edits(copy: &mut Connection) -> Result<(), StoreError> {
     gate::sync_tx(copy, |tx| {
         tx.execute("UPDATE _sync SET daemon_pid = NULL, next_attempt_at = NULL, transport = NULL", [])?;
-        // In a home without a server nothing is in flight, and the copy is as whole as the original.
+        // In a home without a server nothing is sent, and the copy is as whole as the original.
         if tx.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0))? {
             return Ok(());
         }
-        let in_flight = "SELECT id FROM edits WHERE state IN ('waiting', 'sending')
+        let unsent = "SELECT id FROM edits WHERE state IN ('waiting', 'sending')
              AND id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL)";
         let park = format!(
             "UPDATE edits SET state = ?2, reason_code = ?3, next_attempt_at = NULL,
                  reason = 'From a copy made at ' || {NOW} || ', whose original sends it; retry sends it.' WHERE id = ?1"
         );
-        for edit in select::column::<i64>(tx, in_flight, [])? {
+        for edit in select::column::<i64>(tx, unsent, [])? {
             // Only the original may send the frozen request. After a retry in the copy, a new request is merged with
             // the server's version of that time.
             outbox::forget_request(tx, edit)?;

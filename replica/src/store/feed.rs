@@ -13,10 +13,8 @@ use rusqlite::{Connection, Row, Transaction};
 use crate::model::{EditOutcome, FeedBatch, LogLevel, Method, Phase, Reconcile, Transport};
 use crate::store::edits::{acked, missed_events, next_tasks, recheck, settle};
 use crate::store::reconcile::{self, lost};
+use crate::store::sync_log::brief;
 use crate::store::{StoreError, base, gate, log, mirror, rows};
-
-/// Characters of an unknown word that `sync_log` repeats, at most.
-const WORD_CHARS_MAX: usize = 40;
 
 /// Values of `_sync` that are true once the batch is applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -362,11 +360,6 @@ fn log_once(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
         true => Ok(()),
         false => log(tx, LogLevel::Warning, text),
     }
-}
-
-/// A word of the server, cut to the length that `sync_log` repeats.
-fn brief(word: &str) -> String {
-    word.chars().take(WORD_CHARS_MAX).collect()
 }
 
 /// True when positions are missing between a position and the last of the events after it.

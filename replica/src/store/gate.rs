@@ -106,7 +106,7 @@ pub(crate) fn newest_edit_id(connection: &Connection) -> Result<i64, rusqlite::E
     connection.prepare_cached(text)?.query_row([], |row| row.get(0))
 }
 
-/// Runs `work` with the gate open inside an edit transaction, for internal rows that belong to an edit.
+/// Runs `work` with the gate open, inside an edit transaction or a sync transaction, for rows that scripts may not write.
 pub(crate) fn with_guards_off<T, E: From<rusqlite::Error>>(
     tx: &Transaction<'_>,
     work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,

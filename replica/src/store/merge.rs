@@ -2,6 +2,7 @@
 //! Pure: must not know the source of the values, or how a conflict is settled.
 
 use hearth_contract::check::{Fields, Intent, check_field};
+use hearth_contract::record::complete;
 use hearth_contract::recurrence::{COMPLETED_AT, is_done};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Kind, is_subject};
@@ -11,7 +12,7 @@ use crate::model::Method;
 
 /// The server's version of a record: the base image, with the edits that the server has accepted since laid over.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct BaseImage {
+pub(crate) struct ServerVersion {
     /// The revision of the record; None when the revision is unknown.
     pub rev: Option<i64>,
     pub fields: Fields,
@@ -54,7 +55,7 @@ pub(crate) fn three_way_merge(
     method: Method,
     patch: &Fields,
     base: &Fields,
-    known: Option<&BaseImage>,
+    known: Option<&ServerVersion>,
 ) -> MergeResult {
     let Some(known) = known else {
         // A profile without any value does not exist on the server.
@@ -97,7 +98,7 @@ pub(crate) fn three_way_merge(
 
 /// True when an edit completes a completed task at another moment: the task was reopened in between. When the server has
 /// another completion than the base, that completion stays: nobody typed a moment, so no person must decide.
-fn completes_again(patch: &Fields, base: &Fields, known: &BaseImage) -> bool {
+fn completes_again(patch: &Fields, base: &Fields, known: &ServerVersion) -> bool {
     let moment = |fields: &Fields| normalized(Kind::Task, COMPLETED_AT, fields.get(COMPLETED_AT));
     changes_completion(patch, base) && moment(base) == moment(&known.fields)
 }
@@ -110,7 +111,8 @@ pub(crate) fn changes_completion(patch: &Fields, base: &Fields) -> bool {
 
 /// True when a record of the server has these values. Values that the server computes prove nothing.
 pub(crate) fn holds(kind: Kind, record: &Fields, values: &Fields) -> bool {
-    let there = BaseImage { rev: None, fields: record.clone(), deleted: false };
+    let mut there = ServerVersion { rev: None, fields: record.clone(), deleted: false };
+    complete(kind, &mut there.fields);
     differing(kind, values, &Fields::new(), &there, |field| field.mine != field.theirs).is_empty()
 }
 
@@ -119,7 +121,7 @@ fn differing(
     kind: Kind,
     mine: &Fields,
     base: &Fields,
-    known: &BaseImage,
+    known: &ServerVersion,
     only: impl Fn(&FieldConflict) -> bool,
 ) -> Vec<FieldConflict> {
     resource(kind)
@@ -155,11 +157,11 @@ mod tests {
         value.as_object().cloned().unwrap()
     }
 
-    fn known(value: Value) -> BaseImage {
-        BaseImage { rev: Some(3), fields: fields(value), deleted: false }
+    fn known(value: Value) -> ServerVersion {
+        ServerVersion { rev: Some(3), fields: fields(value), deleted: false }
     }
 
-    fn update(patch: Value, base: Value, there: &BaseImage) -> MergeResult {
+    fn update(patch: Value, base: Value, there: &ServerVersion) -> MergeResult {
         three_way_merge(Kind::Vehicle, Method::Update, &fields(patch), &fields(base), Some(there))
     }
 
@@ -189,7 +191,7 @@ mod tests {
         let conflict = FieldConflict { field: "name", base: json!("Car"), mine: json!("Van"), theirs: json!("Bus") };
         assert_eq!(judged, MergeResult::Conflict(vec![conflict]));
         assert_eq!(
-            update(json!({ "name": "x" }), json!({}), &BaseImage { deleted: true, ..there }),
+            update(json!({ "name": "x" }), json!({}), &ServerVersion { deleted: true, ..there }),
             MergeResult::DeletedThere
         );
     }
@@ -253,7 +255,7 @@ mod tests {
         assert!(
             matches!(delete(json!({ "name": "Car", "color": null })), MergeResult::Conflict(c) if c[0].mine.is_null())
         );
-        let gone = BaseImage { deleted: true, ..there.clone() };
+        let gone = ServerVersion { deleted: true, ..there.clone() };
         assert_eq!(
             three_way_merge(Kind::Vehicle, Method::Delete, &Fields::new(), &Fields::new(), Some(&gone)),
             MergeResult::AlreadyThere
@@ -271,8 +273,9 @@ mod tests {
     #[test]
     fn merge_of_create_with_used_id() {
         let mine = fields(json!({ "name": "Car", "purchase_price": "7.5" }));
-        let create =
-            |there: Option<&BaseImage>| three_way_merge(Kind::Vehicle, Method::Create, &mine, &Fields::new(), there);
+        let create = |there: Option<&ServerVersion>| {
+            three_way_merge(Kind::Vehicle, Method::Create, &mine, &Fields::new(), there)
+        };
         assert_eq!(create(None), MergeResult::Send);
         assert_eq!(create(Some(&known(json!({ "name": "Car", "purchase_price": "7.50" })))), MergeResult::AlreadyThere);
         assert!(matches!(create(Some(&known(json!({ "name": "Bus" })))), MergeResult::IdTaken(c) if c.len() == 2));

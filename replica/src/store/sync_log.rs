@@ -5,6 +5,9 @@ use rusqlite::Connection;
 use super::{StoreError, select};
 use crate::model::LogLevel;
 
+/// Characters of a foreign word or value that a line repeats, at most.
+const WORD_CHARS_MAX: usize = 40;
+
 /// One line of `sync_log`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
@@ -24,6 +27,11 @@ pub(crate) fn newest_lines(connection: &Connection, limit: usize) -> Result<Vec<
     select::all(connection, text, [select::limit(limit)], |row| {
         Ok(LogLine { id: row.get(0)?, at: row.get(1)?, level: row.get(2)?, text: row.get(3)? })
     })
+}
+
+/// A foreign word or value, cut to the length that a line repeats.
+pub(super) fn brief(word: &str) -> String {
+    word.chars().take(WORD_CHARS_MAX).collect()
 }
 
 /// Adds a line in the transaction of the change that the line describes. The table keeps the newest 10,000 lines.

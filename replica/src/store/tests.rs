@@ -19,6 +19,7 @@ mod unknown_revs;
 mod user_objects;
 mod verify;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use hearth_contract::check::Fields;
@@ -434,7 +435,10 @@ impl Scene {
     }
 
     fn undo(&mut self, edit: Option<i64>) -> Result<Decided, String> {
-        with_sentence(undo::undo(&mut self.db, Origin::Cli, edit, at(0)))
+        with_sentence(match edit {
+            Some(edit) => single(undo::undo_each(&mut self.db, Origin::Cli, &[edit], at(0))),
+            None => undo::undo_newest(&mut self.db, Origin::Cli, &BTreeSet::new(), at(0)),
+        })
     }
 
     /// A scene with a changed task that a response reports as deleted on the server.

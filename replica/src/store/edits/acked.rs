@@ -18,19 +18,14 @@ pub(crate) type Acked = (i64, Option<i64>);
 /// each row.
 pub(crate) fn mark_acked(tx: &Transaction<'_>, edits: &[Acked]) -> Result<(), StoreError> {
     let list = id_list(edits.iter().copied());
-    let known = tx
-        .prepare_cached(
-            "UPDATE edits SET state = 'sent', reason_code = NULL, reason = NULL, problem = NULL, next_attempt_at = NULL
-             WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
-        )?
-        .execute([&list])?;
-    if known > 0 {
-        tx.prepare_cached(
-            "INSERT INTO _outbox (edit_id, acked_rev)
-             SELECT e.id, j.value FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) WHERE true
-             ON CONFLICT DO UPDATE SET acked_rev = coalesce(acked_rev, excluded.acked_rev), awaits_record = 0",
-        )?
-        .execute([list])?;
+    for text in [
+        "UPDATE edits SET state = 'sent', reason_code = NULL, reason = NULL, problem = NULL, next_attempt_at = NULL
+         WHERE id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1))",
+        "INSERT INTO _outbox (edit_id, acked_rev)
+         SELECT e.id, j.value FROM json_each(?1) j CROSS JOIN edits e ON e.id = CAST(j.key AS INTEGER) WHERE true
+         ON CONFLICT DO UPDATE SET acked_rev = coalesce(acked_rev, excluded.acked_rev), awaits_record = 0",
+    ] {
+        tx.prepare_cached(text)?.execute([&list])?;
     }
     Ok(())
 }
@@ -83,7 +78,7 @@ pub(crate) fn edits_of_record(tx: &Transaction<'_>, kind: Kind, record: &str) ->
 }
 
 /// Finds the edit whose request caused an event. The key of the event proves that the server has the edit, also when
-/// the response was lost. Gives the number of the edit, and true when its position was not known.
+/// the response was lost. Gives the number of the edit, and true when its position was unknown or another.
 pub(crate) fn match_own_event(
     tx: &Transaction<'_>,
     event: &Event,

@@ -11,7 +11,7 @@ use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE, SUBJECTS, 
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::store::merge::{BaseImage, changes_completion, normalized};
+use crate::store::merge::{ServerVersion, changes_completion, normalized};
 use crate::store::{StoreError, base, rows, select};
 
 /// Changes the patch and the base of an edit to fit the server's version of the record. `known`: None when the server
@@ -21,7 +21,7 @@ pub(super) fn adapt(
     kind: Kind,
     patch: &mut Fields,
     base: &mut Fields,
-    known: Option<&BaseImage>,
+    known: Option<&ServerVersion>,
 ) -> Result<(), StoreError> {
     let Some(known) = known else { return Ok(()) };
     drop_unchanged(kind, patch, base, known);
@@ -31,7 +31,7 @@ pub(super) fn adapt(
 
 /// Removes fields whose patch equals the base: a person changed the value and changed it back. Without this, the edit
 /// would overwrite a newer value of the server.
-fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &BaseImage) {
+fn drop_unchanged(kind: Kind, patch: &mut Fields, base: &mut Fields, known: &ServerVersion) {
     let is_done_again = kind == Kind::Task && changes_completion(patch, base);
     let is_same = |name: &str| {
         base.contains_key(name)
@@ -67,7 +67,7 @@ fn complete_subject(
     kind: Kind,
     patch: &mut Fields,
     base: &mut Fields,
-    known: &BaseImage,
+    known: &ServerVersion,
 ) -> Result<(), StoreError> {
     if !resource(kind).has_subject() {
         return Ok(());
@@ -132,7 +132,7 @@ fn drop_cleared_references(
     kind: Kind,
     patch: &mut Fields,
     base: &mut Fields,
-    known: &BaseImage,
+    known: &ServerVersion,
 ) -> Result<(), StoreError> {
     let is_null = |name: &str| known.fields.get(name).is_none_or(Value::is_null);
     for field in resource(kind).fields.iter().filter(|field| is_null(field.name)) {

@@ -11,7 +11,7 @@ use crate::store::edits::next_step::Compared;
 use crate::store::merge::normalized;
 use crate::store::{StoreError, rows, select};
 
-/// Replaces the noted fields of an edit and of the edits in the same request.
+/// Replaces the noted fields of an edit and of its parts.
 pub(super) fn record_fields(
     tx: &Transaction<'_>,
     edit: i64,

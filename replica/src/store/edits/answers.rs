@@ -3,7 +3,6 @@
 use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::problem::{FaultCode, ProblemType};
-use hearth_contract::record::complete;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
@@ -13,7 +12,7 @@ use crate::store::edits::pending::{self, PendingEdit};
 use crate::store::edits::reason::normalize_edit;
 use crate::store::edits::{acked, completion_time, next_tasks, outbox, settle};
 use crate::store::file_store::upload;
-use crate::store::merge::{BaseImage, MergeResult, three_way_merge};
+use crate::store::merge::holds;
 use crate::store::{StoreError, base, gate, log, rows, select};
 
 /// The kind and the id of an edit's record.
@@ -24,13 +23,8 @@ pub(crate) fn edit_record(connection: &Connection, edit: i64) -> Result<Option<(
 
 /// The revision of a server's record that holds every value of a create; None when a value differs.
 pub(crate) fn matching_rev(connection: &Connection, edit: i64, record: &Fields) -> Result<Option<i64>, StoreError> {
-    let Some(PendingEdit { kind, method, patch, base, .. }) = pending::load_to_send(connection, edit)? else {
-        return Ok(None);
-    };
-    let rev = record.get("rev").and_then(Value::as_i64);
-    let mut known = BaseImage { rev, fields: record.clone(), deleted: false };
-    complete(kind, &mut known.fields);
-    Ok(rev.filter(|_| three_way_merge(kind, method, &patch, &base, Some(&known)) == MergeResult::AlreadyThere))
+    let Some(PendingEdit { kind, patch, .. }) = pending::load_to_send(connection, edit)? else { return Ok(None) };
+    Ok(record.get("rev").and_then(Value::as_i64).filter(|_| holds(kind, record, &patch)))
 }
 
 /// Writes the outcomes of requests for their edits. An edit that has ended stays as it is. The commit does not wait for

@@ -4,7 +4,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Transaction;
 
 use crate::model::{EditOutcome, Method};
-use crate::store::edits::parts::{self, remember};
+use crate::store::edits::parts::remember;
 use crate::store::edits::pending::{PendingEdit, load_to_send, save};
 use crate::store::edits::settle;
 use crate::store::{StoreError, base};
@@ -44,7 +44,6 @@ pub(super) fn coalesce(
             sum.patch.clear();
             if sum.method == Method::Create {
                 settle::finish(tx, &[(part.id, None)], EditOutcome::Merged, Some("it was never sent"), now)?;
-                parts::forget(tx, part.id)?;
                 settle::finish(
                     tx,
                     &[(sum.id, None)],

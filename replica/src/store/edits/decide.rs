@@ -75,10 +75,8 @@ pub(super) fn make_again(tx: &Transaction<'_>, mut found: PendingEdit) -> Result
     let (patch, without) = undo::restorable_fields(tx, found.kind, &fields, &Fields::new())?;
     (found.method, found.patch, found.base) = (Method::Create, patch, Fields::new());
     base::forget_record(tx, found.kind, &found.record)?;
-    requeue(tx, &found)?;
-    base::rebase(tx, found.kind, &found.record)?;
     let sentence = format!("{}: the {} is made on the server again{without}", found.name, found.kind);
-    Ok(DecisionOutcome::Resend(found, sentence))
+    resend(tx, found, sentence)
 }
 
 /// The first edit of a record before another one, and whether that first edit waits for a person.
@@ -166,9 +164,14 @@ fn change_in(tx: &Transaction<'_>, edit: i64, fields: &Fields, now: Timestamp) -
         let sentence = format!("{}: nothing of the change is left, so it is given up", found.name);
         return Ok(DecisionOutcome::Done(decided(sentence)));
     }
+    let sentence = format!("{}: the change has other values now and goes to the server", found.name);
+    resend(tx, found, sentence)
+}
+
+/// Sends an edit again with its present values, which the row shows.
+pub(super) fn resend(tx: &Transaction<'_>, found: PendingEdit, sentence: String) -> Result<DecisionOutcome, EditError> {
     requeue(tx, &found)?;
     base::rebase(tx, found.kind, &found.record)?;
-    let sentence = format!("{}: the change has other values now and goes to the server", found.name);
     Ok(DecisionOutcome::Resend(found, sentence))
 }
 

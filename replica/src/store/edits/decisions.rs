@@ -15,7 +15,7 @@ pub(super) enum DecisionOutcome {
     Done(Decided),
     /// The edit is sent again, unless another edit blocks the edit. The text is the sentence for people.
     Resend(PendingEdit, String),
-    /// Another edit blocks the edit. The decision is refused, unless an earlier decision of the same call ends the
+    /// Another edit blocks the edit. The decision is refused, unless another decision of the same call ends the
     /// block.
     Blocked(PendingEdit),
 }

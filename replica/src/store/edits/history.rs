@@ -9,8 +9,7 @@ use crate::store::{StoreError, rows, select};
 
 /// The last ended edits, newest first.
 pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Settled>, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    read_all(connection, "ORDER BY settled_at DESC, id DESC LIMIT ?1", [limit])
+    read_all(connection, "ORDER BY settled_at DESC, id DESC LIMIT ?1", [select::limit(limit)])
 }
 
 /// The last ended edits of one record, newest first.
@@ -21,7 +20,7 @@ pub(crate) fn of_record(
     limit: usize,
 ) -> Result<Vec<Settled>, StoreError> {
     let which = "WHERE kind = ?1 AND record_id = ?2 ORDER BY settled_at DESC, id DESC LIMIT ?3";
-    read_all(connection, which, (kind.as_str(), record, i64::try_from(limit).unwrap_or(i64::MAX)))
+    read_all(connection, which, (kind.as_str(), record, select::limit(limit)))
 }
 
 /// One ended edit; None when it ended more than 30 days ago or never existed.

@@ -1,6 +1,6 @@
 //! Local changes: how they are made, sent, confirmed, settled and decided about.
 //!
-//! - Making: [`write`](mod@write), [`list`], [`history`], [`names`].
+//! - Making: [`write`](mod@write). Reading: [`list`], [`history`], [`names`].
 //! - Sending: [`plan`] chooses the edits ([`readiness`] decides, [`create_deps`] prevents circles), [`prepare`] merges an edit
 //!   with the server's version ([`next_step`] decides, [`adapt`], [`coalesce`]), and [`push`] freezes the request in the [`outbox`].
 //! - Confirming: [`answers`] records responses ([`completion_time`]: one refusal needs no person), [`acked`]
@@ -46,4 +46,6 @@ mod write;
 pub use self::error::EditError;
 pub(crate) use self::list::{list, of_record};
 pub use self::pending::Decided;
-pub(crate) use self::write::{create, create_in, delete, delete_in, fresh_id, update, update_in, update_seen};
+pub(crate) use self::write::{
+    create, create_in, delete, delete_in, fresh_id, profile_id, update, update_in, update_seen,
+};

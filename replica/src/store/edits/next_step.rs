@@ -9,13 +9,13 @@ use crate::model::{ConflictPolicy, EditState, Method};
 use crate::store::edits::adapt;
 use crate::store::edits::pending::PendingEdit;
 use crate::store::edits::reason::Reason;
-use crate::store::merge::{BaseImage, FieldConflict, MergeResult, three_way_merge};
+use crate::store::merge::{FieldConflict, MergeResult, ServerVersion, three_way_merge};
 use crate::store::{StoreError, base};
 
 /// The three-way merge of an edit with the server's present version of its record.
 pub(super) struct Compared {
     /// The server's version. None when the server is not known to have the record.
-    pub(super) known: Option<BaseImage>,
+    pub(super) known: Option<ServerVersion>,
     /// The values of the edit, adapted to the server's version.
     pub(super) patch: Fields,
     /// The values that the person saw, adapted likewise.
@@ -106,7 +106,7 @@ mod tests {
 
     fn compared(merge: MergeResult) -> Compared {
         let patch = Fields::from_iter([("name".to_owned(), json!("Bus"))]);
-        Compared { known: Some(BaseImage::default()), patch, base: Fields::new(), merge, other_kind: None }
+        Compared { known: Some(ServerVersion::default()), patch, base: Fields::new(), merge, other_kind: None }
     }
 
     fn conflict() -> MergeResult {

@@ -27,7 +27,7 @@ pub(super) fn delete_unused_requests(tx: &Connection) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Deletes an edit's request after a rejection or a response.
+/// Forgets the request of an edit and its answer: the next attempt is a new request.
 pub(crate) fn forget_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     for text in [
         "UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL, awaits_record = 0
@@ -103,9 +103,9 @@ pub(super) fn clear_ended(tx: &Connection, list: &str) -> Result<(), StoreError>
         format!("DELETE FROM _outbox WHERE (edit_id IN ({ids}) OR part_of IN ({ids})) AND {NOTHING_LASTS}"),
         format!(
             "UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL,
-                 awaits_record = 0, blocked_by = NULL WHERE edit_id IN ({ids})"
+                 awaits_record = 0, blocked_by = NULL, part_of = NULL, as_made = NULL
+             WHERE edit_id IN ({ids}) OR part_of IN ({ids})"
         ),
-        format!("UPDATE _outbox SET part_of = NULL, as_made = NULL WHERE part_of IN ({ids})"),
     ] {
         tx.prepare_cached(&text)?.execute([list])?;
     }

@@ -22,12 +22,6 @@ pub(super) fn remember(tx: &Transaction<'_>, edit: i64, of: i64) -> Result<(), S
     Ok(())
 }
 
-/// Forgets that an edit is a part of another one.
-pub(super) fn forget(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
-    tx.prepare_cached("UPDATE _outbox SET part_of = NULL, as_made = NULL WHERE edit_id = ?1")?.execute([edit])?;
-    Ok(())
-}
-
 /// Restores the parts of an edit that the server does not have and no request carries: each part can be reverted alone
 /// again.
 pub(super) fn split(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {

@@ -64,7 +64,6 @@ pub(crate) fn recheck_record(
         break;
     }
     if goes_on {
-        base::rebase(tx, kind, record)?;
         plan::mark(tx)?;
     }
     Ok(goes_on)

@@ -10,14 +10,14 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::{EditOutcome, EditState, Method, Origin};
-use crate::store::edits::decide::{make_again, requeue, set_fields};
+use crate::store::edits::decide::{make_again, resend, set_fields};
 use crate::store::edits::decisions::{self, DecisionOutcome};
 use crate::store::edits::error::EditError;
 use crate::store::edits::next_step::compare;
 use crate::store::edits::pending::{Decided, PendingEdit, decided, refused, require};
 use crate::store::edits::{adapt, revert, settle, undo};
+use crate::store::gate;
 use crate::store::merge::{FieldConflict, MergeResult, side};
-use crate::store::{base, gate};
 
 /// Why the server's values of a conflict lost.
 const KEPT_MINE: &str = "you kept the value on this device";
@@ -221,10 +221,4 @@ fn take_theirs(
     }
     let brings = if found.method == Method::Delete { "deletes it" } else { "brings back the value on this device" };
     Ok(DecisionOutcome::Done(Decided { otherwise: Some(format!("undo {id} {brings}")), ..decided(sentence) }))
-}
-
-fn resend(tx: &Transaction<'_>, found: PendingEdit, sentence: String) -> Result<DecisionOutcome, EditError> {
-    requeue(tx, &found)?;
-    base::rebase(tx, found.kind, &found.record)?;
-    Ok(DecisionOutcome::Resend(found, sentence))
 }

@@ -7,7 +7,6 @@ use hearth_contract::check::Fields;
 use hearth_contract::formats::Timestamp;
 use hearth_contract::schema::Kind;
 use rusqlite::{Row, Transaction};
-use serde_json::Value;
 
 use crate::model::{EditOutcome, LogLevel, Method};
 use crate::store::edits::acked::{Acked, edits_of_record, id_list};
@@ -199,8 +198,8 @@ pub(super) fn keep_loser(
     .execute((
         edit,
         number,
-        Value::Object(values.clone()).to_string(),
-        Value::Object(against.clone()).to_string(),
+        rows::json_text(values),
+        rows::json_text(against),
         reason,
         now.to_string(),
     ))?;

@@ -37,19 +37,6 @@ pub(crate) fn undo_each(
     })
 }
 
-/// Undoes an edit. None: the newest change of this replica that is still in effect.
-pub(crate) fn undo(
-    connection: &mut Connection,
-    origin: Origin,
-    edit: Option<i64>,
-    now: Timestamp,
-) -> Result<Decided, EditError> {
-    match edit {
-        Some(edit) => decisions::single(undo_each(connection, origin, &[edit], now)),
-        None => undo_newest(connection, origin, &BTreeSet::new(), now),
-    }
-}
-
 /// Undoes the newest change that can be undone, except the edits in `but`.
 pub(crate) fn undo_newest(
     connection: &mut Connection,

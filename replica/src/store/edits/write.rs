@@ -86,7 +86,7 @@ pub(crate) fn delete(connection: &mut Connection, origin: Origin, kind: Kind, id
     gate::edit_tx(connection, origin, |tx| delete_in(tx, kind, id))
 }
 
-/// [`update`], in a transaction of an editor.
+/// [`update`], in an edit transaction.
 pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fields) -> Result<(), EditError> {
     let id = if kind.is_singleton() { profile_id(tx)? } else { Some(id.to_owned()) };
     let Some(id) = id else { return create_in(tx, kind, fields).map(drop) };
@@ -107,7 +107,7 @@ pub(crate) fn update_in(tx: &Transaction<'_>, kind: Kind, id: &str, fields: &Fie
     Ok(())
 }
 
-/// [`delete`], in a transaction of an editor.
+/// [`delete`], in an edit transaction.
 pub(crate) fn delete_in(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), EditError> {
     match tx.execute(&format!("DELETE FROM {} WHERE id = ?1", kind.collection()), [id])? {
         0 => Err(EditError::NotFound),
@@ -125,7 +125,7 @@ pub(crate) fn fresh_id() -> Uuid {
     }
 }
 
-/// [`create`], in a transaction of an editor.
+/// [`create`], in an edit transaction.
 pub(crate) fn create_in(tx: &Transaction<'_>, kind: Kind, fields: &Fields) -> Result<String, EditError> {
     let id = match fields.get("id").and_then(Value::as_str) {
         Some(id) => id.to_owned(),
@@ -166,7 +166,8 @@ fn known(kind: Kind, fields: &Fields) -> Result<Vec<(&'static str, Sql)>, EditEr
         .collect()
 }
 
-fn profile_id(connection: &Connection) -> Result<Option<String>, StoreError> {
+/// The id of the home's profile. None: the home has no profile yet.
+pub(crate) fn profile_id(connection: &Connection) -> Result<Option<String>, StoreError> {
     select::first(connection, "SELECT id FROM property", [])
 }
 

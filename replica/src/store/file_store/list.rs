@@ -53,9 +53,9 @@ const SELECT: &str = "SELECT f.sha256, f.size_bytes, f.content_type, f.state, f.
     FROM files f";
 
 /// The files, at most `limit`, by their hash.
-pub(crate) fn list(connection: &Connection, limit: i64) -> Result<Vec<FileRow>, StoreError> {
+pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<FileRow>, StoreError> {
     let text = format!("{SELECT} ORDER BY f.sha256 LIMIT ?1");
-    select::all(connection, &text, (limit, DOCUMENTS_MAX), |row| Ok(read(row)?))
+    select::all(connection, &text, (select::limit(limit), DOCUMENTS_MAX), |row| Ok(read(row)?))
 }
 
 /// One file by its hash. None: no such file.

@@ -9,7 +9,7 @@ use crate::store::edits::open_request::open_request;
 use crate::store::file_store::bytes::FileFacts;
 use crate::store::{StoreError, select};
 
-/// SQL that makes the row of the file that a document names. `{}` stands for the condition that chooses the document `d`. A
+/// SQL that makes the row of the file that a document names. `condition` chooses the document `d`. A
 /// text that is no hash gets no row.
 pub(crate) fn insert_wanted(condition: &str) -> String {
     format!(

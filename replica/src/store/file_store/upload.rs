@@ -10,7 +10,8 @@ use crate::store::edits::outbox;
 use crate::store::file_store::table;
 use crate::store::{StoreError, gate, log, select};
 
-/// How often an edit is sent when the server says each time that it does not have the file.
+/// After so many attempts an edit is still sent again when the server does not have its file; after one more the server's refusal
+/// counts.
 const ATTEMPTS_MAX: i64 = 3;
 
 /// SQL condition: the edit `e` names a file whose bytes are not yet on the server.
@@ -84,9 +85,7 @@ fn set_limit(tx: &Transaction<'_>, bytes: u64) -> Result<(), StoreError> {
 pub(in crate::store) fn send_file_again(tx: &Transaction<'_>, edit: i64) -> Result<bool, StoreError> {
     let text = "SELECT patch ->> '$.file_sha256' FROM edits WHERE id = ?1 AND attempts <= ?2";
     let Some(file) = select::first::<String>(tx, text, (edit, ATTEMPTS_MAX))? else { return Ok(false) };
-    let has_bytes =
-        matches!(table::state(tx, &file)?, Some(FileState::Present | FileState::Waiting | FileState::Refused));
-    if !has_bytes {
+    if !table::state(tx, &file)?.is_some_and(FileState::is_here) {
         return Ok(false);
     }
     table::set_state(tx, &file, FileState::Waiting, None)?;

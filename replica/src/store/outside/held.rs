@@ -135,14 +135,12 @@ fn clear(tx: &Transaction<'_>) -> Result<usize, StoreError> {
 fn read(tx: &Transaction<'_>) -> Result<Vec<FoundChange>, StoreError> {
     let text = "SELECT kind, record_id, method, patch, base, added FROM _found_changes
          ORDER BY method = 'delete', method <> 'create'";
-    let found = select::all(tx, text, [], |row| {
-        let record: String = row.get(1)?;
-        let Some(kind) = Kind::parse(&row.get::<_, String>(0)?) else { return Ok(None) };
+    select::all(tx, text, [], |row| {
+        let (kind, record): (Kind, String) = (rows::kind(row, 0)?, row.get(1)?);
         let record = record.split('#').next().unwrap_or_default().to_owned();
         let (patch, base, added) = (rows::object(row, 3)?, rows::object(row, 4)?, rows::object(row, 5)?);
-        Ok(Some(FoundChange { kind, record, method: row.get(2)?, patch, base, added }))
-    });
-    Ok(found?.into_iter().flatten().collect())
+        Ok(FoundChange { kind, record, method: row.get(2)?, patch, base, added })
+    })
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ use uuid::Uuid;
 use super::change::{FoundChange, fitted, of_patch};
 use super::refused::{refusal, refuse};
 use crate::model::{LogLevel, Method, Origin};
-use crate::store::edits::{EditError, create_in, delete_in, update_in};
+use crate::store::edits::{EditError, create_in, delete_in, profile_id, update_in};
 use crate::store::schema::table_sql::column_names;
 use crate::store::sql_words::quoted;
+use crate::store::sync_log::brief;
 use crate::store::{StoreError, base, gate, log, rows, select};
 
 /// How many edits found changes have become.
@@ -38,11 +39,12 @@ pub(super) fn queue(tx: &Transaction<'_>, change: &FoundChange, queued: &mut Que
         }
         match field.and_then(|field| fitted(field, found)) {
             Some(value) => drop(values.insert(name.clone(), value)),
-            None => faults.push(format!("{name} cannot be {}", brief(found))),
+            None => faults.push(format!("{name} cannot be {}", brief(&found.to_string()))),
         }
     }
     let before = gate::newest_edit_id(tx)?;
-    match (method, existing_profile(tx, *kind)?) {
+    let profile = if kind.is_singleton() { profile_id(tx)? } else { None };
+    match (method, profile) {
         // A home has one profile. A second row means a change of the first.
         (Method::Create, Some(profile)) => queue_update(tx, *kind, &profile, values, faults, queued)?,
         (Method::Create, None) => queue_create(tx, change, values, faults, queued)?,
@@ -55,15 +57,6 @@ pub(super) fn queue(tx: &Transaction<'_>, change: &FoundChange, queued: &mut Que
         },
     }
     keep_base(tx, change, before)
-}
-
-/// The id of the home's profile, for its kind.
-fn existing_profile(tx: &Transaction<'_>, kind: Kind) -> Result<Option<String>, StoreError> {
-    if !kind.is_singleton() {
-        return Ok(None);
-    }
-    let text = format!("SELECT id FROM {} LIMIT 1", kind.collection());
-    select::first(tx, &text, [])
 }
 
 /// Gives the edits of a change, which are newer than `before`, the values that the other program saw as their base. The row
@@ -82,8 +75,8 @@ fn keep_base(tx: &Transaction<'_>, change: &FoundChange, before: i64) -> Result<
             }
         }
         gate::with_guards_off(tx, |tx| {
-            let base = Value::Object(base).to_string();
-            tx.execute("UPDATE edits SET base = ?2 WHERE id = ?1", (id, base)).map_err(StoreError::from)
+            tx.execute("UPDATE edits SET base = ?2 WHERE id = ?1", (id, rows::json_text(&base)))
+                .map_err(StoreError::from)
         })?;
     }
     Ok(())
@@ -196,9 +189,4 @@ fn queue_for_deleted(tx: &Transaction<'_>, kind: Kind, record: &str, values: Fie
 /// Writes a line to `sync_log` while the gate is closed.
 fn note(tx: &Transaction<'_>, text: &str) -> Result<(), StoreError> {
     gate::with_guards_off(tx, |tx| log(tx, LogLevel::Warning, text))
-}
-
-/// A value for a sentence, cut to 40 characters.
-fn brief(value: &Value) -> String {
-    value.to_string().chars().take(40).collect()
 }

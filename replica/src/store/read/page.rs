@@ -37,17 +37,16 @@ fn row_matches(kind: Kind) -> String {
     )
 }
 
-/// The condition of a query, as SQL over the row `t`. Appends the parameters to `values`. None when no row can match.
-pub(super) fn where_clause(query: &RowQuery, values: &mut Vec<Sql>) -> Option<String> {
-    let mut all = vec!["1".to_owned()];
+/// The condition of a query, as SQL over the row `t`, and its parameters; the words of the query are the first one. None when no
+/// row can match.
+pub(super) fn where_clause(query: &RowQuery) -> Option<(String, Vec<Sql>)> {
+    let (mut all, mut values) = (vec!["1".to_owned()], Vec::new());
     if !query.words.trim().is_empty() {
         values.push(match_words(&query.words)?.into());
-        let number = values.len();
-        debug_assert_eq!(number, 1, "from_clause relies on the first parameter");
         all.push(id_in_matches(query.kind));
     }
-    all.extend(query.conditions.iter().map(|condition| filter::condition_sql(query.kind, condition, values)));
-    Some(all.join(" AND "))
+    all.extend(query.conditions.iter().map(|condition| filter::condition_sql(query.kind, condition, &mut values)));
+    Some((all.join(" AND "), values))
 }
 
 /// FROM and WHERE of a statement that reads every row of a query once. With words the rows come from the search, which is much
@@ -67,8 +66,7 @@ pub(super) fn from_clause(query: &RowQuery, condition: &str) -> String {
 
 /// Reads one page.
 pub(crate) fn page(connection: &Connection, query: &RowQuery) -> Result<RowPage, StoreError> {
-    let mut values = Vec::new();
-    let Some(condition) = where_clause(query, &mut values) else { return Ok(RowPage { rows: Vec::new(), total: 0 }) };
+    let Some((condition, values)) = where_clause(query) else { return Ok(RowPage { rows: Vec::new(), total: 0 }) };
     let from = from_clause(query, &condition);
     let mut list = List { connection, kind: query.kind, condition, from, values };
     let rooms = if is_by_room(query) { list.rooms()? } else { Vec::new() };

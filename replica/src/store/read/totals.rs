@@ -51,8 +51,7 @@ pub struct Weeks {
 
 /// Sums up the rows of a query and the groups of its order.
 pub(crate) fn totals(connection: &Connection, query: &RowQuery, weeks: &Weeks) -> Result<Totals, StoreError> {
-    let mut values = Vec::new();
-    let Some(condition) = where_clause(query, &mut values) else { return Ok(Totals::default()) };
+    let Some((condition, mut values)) = where_clause(query) else { return Ok(Totals::default()) };
     let cents = cents_expression(query.kind);
     let sum = format!("CAST(sum({}) AS INTEGER)", cents.as_deref().unwrap_or("0"));
     let Some(group) = group_expression(query, weeks, &mut values) else {

@@ -137,7 +137,7 @@ static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| {
 });
 
 struct Description {
-    /// The CREATE statements of every trigger, view and index, in the order of creation.
+    /// The CREATE statements of every trigger, view and list index, in the order of creation.
     generated: Vec<String>,
     /// A hash of the description and of the newest migration.
     stamp: String,
@@ -165,7 +165,7 @@ fn stamp(generated: &[String]) -> String {
     format!("{hash:016x}")
 }
 
-/// Drops all generated triggers, views and indexes. Tables stay.
+/// Drops all generated triggers, views and list indexes. Tables and the indexes on references stay.
 pub(crate) fn drop_generated(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let text = "SELECT type, name FROM sqlite_schema
          WHERE (type = 'trigger' AND name GLOB '[_]*') OR (type = 'index' AND name GLOB '[_]*[_]by[_]*')

@@ -41,7 +41,7 @@ fn undo_of_local_delete_brings_references_back() {
         let mut scene = local_home();
         scene.does("UPDATE inventory SET name = 'Stool'; DELETE FROM rooms");
         let delete = scene.one("SELECT max(id) FROM edits").parse().unwrap();
-        undo::undo(&mut scene.db, Origin::Cli, named.then_some(delete), at(0)).unwrap();
+        scene.undo(named.then_some(delete)).unwrap();
         scene.shows("SELECT name, room_id FROM inventory", json!(["Stool", ROOM]));
         scene.shows("SELECT subject_type, subject_id FROM tasks", json!(["room", ROOM]));
         scene.shows("SELECT name, (SELECT count(*) FROM edits) FROM rooms", json!(["Hall", 5]));

@@ -163,7 +163,7 @@ fn second_completion_keeps_its_moment() {
     let moment = format!("SELECT completed_at FROM tasks WHERE id = '{TASK}'");
     assert_eq!((scene.one(&moment), scene.states().as_str()), (again.to_owned(), ""));
     // The status was already done on the server by the first completion made here, not by somebody else.
-    undo::undo(&mut scene.db, Origin::Tui, Some(4), at(0)).unwrap();
+    scene.undo(Some(4)).unwrap();
     assert_eq!(scene.one(&format!("SELECT status FROM tasks WHERE id = '{TASK}'")), "open");
 }
 

@@ -5,7 +5,6 @@ use hearth_contract::check::Fields;
 use hearth_contract::recurrence::{NextTask, next_task};
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, OptionalExtension, Transaction};
-use serde_json::Value;
 use uuid::Uuid;
 
 use crate::model::{EditState, Method, Origin};
@@ -37,7 +36,7 @@ pub(crate) fn make(tx: &Transaction<'_>) -> Result<(), StoreError> {
 /// Makes the next task of one completion. A completion that makes no next task is no longer noted.
 fn make_next(tx: &Transaction<'_>, edit: i64, task: &str) -> Result<(), StoreError> {
     let made = match completion(tx, edit)? {
-        Some(by) => next_of_task(tx, edit, task)?.map(|next| insert(tx, edit, by, &next)).transpose()?,
+        Some(by) => next_of_task(tx, edit, task)?.map(|next| insert(tx, edit, by, next)).transpose()?,
         None => None,
     };
     let text = "UPDATE _outbox SET next_edit = ?2, completes = iif(?2 IS NULL, NULL, completes) WHERE edit_id = ?1";
@@ -59,7 +58,7 @@ fn completion(tx: &Connection, edit: i64) -> Result<Option<(Origin, String)>, St
 fn next_of_task(tx: &Connection, edit: i64, task: &str) -> Result<Option<NextTask>, StoreError> {
     let Some(completed) = base::overlay(tx, Kind::Task, task, edit.saturating_add(1))? else { return Ok(None) };
     let Some(next) = next_after(tx, task, &completed.fields)? else { return Ok(None) };
-    Ok(if is_used(tx, &next.id.to_string())? { None } else { Some(next) })
+    Ok(if base::is_used(tx, &next.id.to_string())? { None } else { Some(next) })
 }
 
 /// The task that follows a completed task with these values, in the time zone of the home. None when the series ends.
@@ -69,33 +68,15 @@ pub(super) fn next_after(tx: &Connection, task: &str, completed: &Fields) -> Res
     Ok(next_task(id, completed, zone.as_deref()))
 }
 
-/// True when a record has or had this id, here or on the server.
-fn is_used(tx: &Connection, id: &str) -> Result<bool, StoreError> {
-    for kind in Kind::ALL {
-        if rows::load_row(tx, kind, id)?.is_some() || base::load(tx, kind, id)?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(tx.prepare_cached("SELECT 1 FROM edits WHERE record_id = ?1")?.exists([id])?)
-}
-
 /// Writes the row of a next task, and the create that holds it. Gives the number of the create.
 fn insert(
     tx: &Transaction<'_>,
     edit: i64,
     (origin, made_at): (Origin, String),
-    next: &NextTask,
+    next: NextTask,
 ) -> Result<i64, StoreError> {
     let id = next.id.to_string();
-    let at = Some(made_at.clone());
-    let stored = rows::StoredRecord {
-        fields: next.fields.clone(),
-        created_at: at.clone(),
-        updated_at: at,
-        ..rows::StoredRecord::default()
-    };
-    rows::write_row(tx, Kind::Task, &id, &stored)?;
-    let patch: Fields = next.fields.clone().into_iter().filter(|(_, value)| !value.is_null()).collect();
+    let patch: Fields = next.fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
     tx.prepare_cached(
         "INSERT INTO edits (kind, record_id, method, patch, base, origin, created_at) VALUES (?1, ?2, ?3, ?4, '{}', ?5, ?6)",
     )?
@@ -103,11 +84,12 @@ fn insert(
         Kind::Task.as_str(),
         &id,
         Method::Create,
-        Value::Object(patch).to_string(),
+        rows::json_text(&patch),
         origin,
         &made_at,
     ))?;
     let made = tx.last_insert_rowid();
+    base::rebase(tx, Kind::Task, &id)?;
     let why = format!("the next task of a series, completed by edit {edit}; the server creates it");
     set_state(tx, made, EditState::Waiting, Some(Reason::Told(&why)))?;
     Ok(made)

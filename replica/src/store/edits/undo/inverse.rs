@@ -181,10 +181,7 @@ pub(super) fn again(tx: &Transaction<'_>, past: &PastEdit) -> Result<Decided, Ed
     let (sentence, of) = match past.method {
         Method::Create => {
             let (mut fields, without) = restorable_fields(tx, kind, &past.patch, &Fields::new())?;
-            let used = "SELECT 1 FROM _base WHERE kind = ?1 AND record_id = ?2
-                        UNION ALL SELECT 1 FROM edits WHERE kind = ?1 AND record_id = ?2";
-            if !tx.prepare_cached(used)?.exists((kind.as_str(), record))? && rows::load_row(tx, kind, record)?.is_none()
-            {
+            if !base::is_used(tx, record)? {
                 fields.insert("id".to_owned(), record.as_str().into());
             }
             let new = write::create_in(tx, kind, &fields)?;

@@ -1,6 +1,7 @@
 //! Which values of the past can be written today: not the values that the server sets, and no reference to a deleted record.
 
 use hearth_contract::check::Fields;
+use hearth_contract::recurrence::{RECURRENCE, is_done};
 use hearth_contract::resources::resource;
 use hearth_contract::schema::{Format, Kind, SUBJECT_ID, SUBJECT_TYPE};
 use rusqlite::Connection;
@@ -21,10 +22,9 @@ pub(in crate::store::edits) fn restorable_fields(
 ) -> Result<(Fields, String), EditError> {
     let mut living = Fields::new();
     let mut phrase = String::new();
-    let is_done = |fields: &Fields| fields.get("status").and_then(Value::as_str) == Some("done");
     for field in resource(kind).fields.iter().filter(|field| field.is_writable()) {
         let Some(value) = fields.get(field.name).filter(|value| !value.is_null()) else { continue };
-        if field.name == "recurrence" && is_done(fields) && is_done(there) {
+        if field.name == RECURRENCE && is_done(fields) && is_done(there) {
             phrase.push_str(", without recurrence, because a task that is done has had its next one");
             continue;
         }

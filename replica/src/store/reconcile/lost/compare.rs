@@ -4,10 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use hearth_contract::check::Fields;
 use hearth_contract::event::Event;
-use hearth_contract::record::complete;
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
-use serde_json::Value;
 
 use super::candidate::{Candidate, candidates};
 use crate::model::{Method, ReasonCode};
@@ -134,7 +132,7 @@ pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -
     let mut write = tx.prepare_cached(&format!("UPDATE {table} SET patch = ?2, base = ?3 WHERE id = ?1"))?;
     let mut all = Vec::new();
     for ComparedEdit { lost, patch, base, .. } in comparison.lost.into_iter().rev() {
-        write.execute((lost.edit, Value::Object(patch).to_string(), Value::Object(base).to_string()))?;
+        write.execute((lost.edit, rows::json_text(&patch), rows::json_text(&base)))?;
         all.push(lost);
     }
     Ok(all)
@@ -197,12 +195,5 @@ pub(super) fn is_shown_by(tx: &Connection, lost: &Candidate, event: &Event) -> R
         tx.query_row(text, [lost.edit], |row| Ok((row.get(0)?, rows::object(row, 1))))?;
     let patch = patch?;
     Ok((key.is_some() && event.idempotency_key == key)
-        || match &event.payload {
-            Some(record) => {
-                let mut record = record.clone();
-                complete(lost.kind, &mut record);
-                holds(lost.kind, &record, &patch)
-            }
-            None => false,
-        })
+        || event.payload.as_ref().is_some_and(|record| holds(lost.kind, record, &patch)))
 }

@@ -124,7 +124,7 @@ fn next_is_blocked_with_its_completion() {
 #[test]
 fn undone_completion_takes_next_along() {
     let mut scene = Scene::completed();
-    let said = undo::undo(&mut scene.db, Origin::Tui, None, at(0)).unwrap().sentence;
+    let said = scene.undo(None).unwrap().sentence;
     assert_eq!(said, "“Filter”: the change is taken back, with the next task that follows it; it was never sent");
     assert_eq!(scene.column("SELECT status FROM tasks"), json!(["open"]));
     scene.shows(
@@ -132,7 +132,7 @@ fn undone_completion_takes_next_along() {
         json!([0, 0]),
     );
     // Done again, it has a next task again: nobody else ever saw the id.
-    undo::undo(&mut scene.db, Origin::Tui, Some(1), at(0)).unwrap();
+    scene.undo(Some(1)).unwrap();
     assert_eq!(scene.next_task()[0], "Filter");
 }
 
