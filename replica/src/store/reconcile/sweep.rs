@@ -8,7 +8,7 @@ use crate::model::{LogLevel, ReconcileStep, SweepOutcome};
 use crate::store::edits::acked;
 use crate::store::edits::reason::Reason;
 use crate::store::reconcile::progress::advance;
-use crate::store::reconcile::{listing, lost, sentences};
+use crate::store::reconcile::{listing, sentences};
 use crate::store::{StoreError, base, gate, log, mirror};
 
 /// The mass-delete guard: a person must agree before more than this many records of a collection are deleted, when they
@@ -47,10 +47,7 @@ pub(crate) fn sweep(
             // Changes after the position of the first page arrive by the feed.
             false => listing::unlisted(tx, kind, &listed)?.into_iter().map(|id| (id, as_of)).collect(),
         };
-        let mut vanished = listing::gone(tx, kind, &ids)?;
-        if restored {
-            lost::offer_creates(tx, kind, &mut vanished)?;
-        }
+        let vanished = listing::gone(tx, kind, &ids)?;
         // Records that were deleted here as well are no loss.
         let deleted: Vec<&str> =
             vanished.iter().filter(|record| !record.has_last_edit_delete).map(|record| record.id.as_str()).collect();

@@ -7,7 +7,7 @@ use hearth_contract::event::Event;
 use hearth_contract::schema::{Kind, is_subject};
 use rusqlite::{Connection, Transaction};
 
-use super::candidate::{Candidate, candidates};
+use super::candidate::Candidate;
 use crate::model::{Method, ReasonCode};
 use crate::store::edits::settle;
 use crate::store::merge::holds;
@@ -40,8 +40,8 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Compares the next older edit with the server's record.
-    fn add(&mut self, mut edit: ComparedEdit, server_version: Option<&rows::StoredRecord>) {
+    /// Compares the next older edit with the server's record. `is_certain`: the server shows the effect of no edit in scope.
+    fn add(&mut self, mut edit: ComparedEdit, server_version: Option<&rows::StoredRecord>, is_certain: bool) {
         let record = (edit.lost.kind, edit.lost.record.clone());
         let written = if edit.method == Method::Delete { edit.base.clone() } else { edit.patch.clone() };
         let remaining = match edit.method {
@@ -50,7 +50,7 @@ impl Comparison {
         };
         // When the later edit is lost too, only the later edit is offered again.
         let is_overwritten = edit.method == Method::Update && remaining.is_empty() || self.deleted.contains(&record);
-        let is_visible = shows_effect(edit.method, edit.lost.kind, &remaining, server_version);
+        let is_visible = !is_certain && shows_effect(edit.method, edit.lost.kind, &remaining, server_version);
         let is_lost = edit.in_scope && !is_overwritten && !is_visible;
         if edit.method == Method::Delete {
             self.deleted.insert(record.clone());
@@ -96,29 +96,43 @@ impl Comparison {
     }
 }
 
-/// Finds the edits whose effect the server does not show. Of an edit that a later edit overwrote in part, only the
-/// other fields are compared and kept. `accepted`: these edits, which the server has accepted, are compared. None: all edits that
-/// the history calls confirmed, at an unknown position.
-pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -> Result<Vec<Candidate>, StoreError> {
-    let (of_history, of_edits, table) = match accepted {
-        Some(_) => ("0", "1", "edits"),
-        None => (AT_UNKNOWN_POSITION, "0", "edit_history"),
+/// The edits that a comparison is about.
+pub(super) enum Scope<'a> {
+    /// Confirmed edits after this position, which the server has lost for certain.
+    ConfirmedAfter(i64),
+    /// Confirmed edits at an unknown position.
+    ConfirmedSomewhere,
+    /// These edits, which the server has accepted.
+    Accepted(&'a HashSet<i64>),
+}
+
+/// Finds the edits whose effect the server has lost. Of an edit that a later edit overwrote in part, only the other fields are
+/// compared and kept.
+pub(super) fn find_lost(tx: &Transaction<'_>, scope: &Scope<'_>) -> Result<Vec<Candidate>, StoreError> {
+    let of_history = match scope {
+        Scope::ConfirmedAfter(position) => format!("coalesce(rev > {position}, 0)"),
+        Scope::ConfirmedSomewhere => AT_UNKNOWN_POSITION.to_owned(),
+        Scope::Accepted(_) => "0".to_owned(),
     };
     let text = format!(
         "SELECT id, kind, record_id, method, patch, base, {of_history} FROM edit_history
          WHERE outcome IN ('confirmed', 'merged')
          UNION ALL
-         SELECT id, kind, record_id, method, patch, base, {of_edits} AND state = 'sent' FROM edits
-         WHERE state = 'sent' OR method = 'delete' AND (state NOT IN ('conflict', 'rejected') OR reason_code = ?1)
+         SELECT id, kind, record_id, method, patch, base, 0 FROM edits WHERE state = 'sent' OR reason_code = ?1
+             OR method = 'delete' AND state NOT IN ('conflict', 'rejected')
          ORDER BY 1 DESC"
     );
+    let is_certain = matches!(scope, Scope::ConfirmedAfter(_));
     let mut comparison = Comparison::default();
     let mut statement = tx.prepare_cached(&text)?;
     let mut found = statement.query([ReasonCode::LostByServer])?;
     while let Some(row) = found.next()? {
         let lost = Candidate::read(row)?;
-        let server_version = base::present(tx, lost.kind, &lost.record)?;
-        let in_scope = row.get(6)? && accepted.is_none_or(|numbers| numbers.contains(&lost.edit));
+        let server_version = if is_certain { None } else { base::present(tx, lost.kind, &lost.record)? };
+        let in_scope = match scope {
+            Scope::Accepted(numbers) => numbers.contains(&lost.edit),
+            _ => row.get(6)?,
+        };
         let edit = ComparedEdit {
             lost,
             method: row.get(3)?,
@@ -126,9 +140,10 @@ pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -
             base: rows::object(row, 5)?,
             in_scope,
         };
-        comparison.add(edit, server_version.as_ref());
+        comparison.add(edit, server_version.as_ref(), is_certain);
     }
     drop(found);
+    let table = if let Scope::Accepted(_) = scope { "edits" } else { "edit_history" };
     let mut write = tx.prepare_cached(&format!("UPDATE {table} SET patch = ?2, base = ?3 WHERE id = ?1"))?;
     let mut all = Vec::new();
     for ComparedEdit { lost, patch, base, .. } in comparison.lost.into_iter().rev() {
@@ -136,15 +151,6 @@ pub(super) fn find_lost(tx: &Transaction<'_>, accepted: Option<&HashSet<i64>>) -
         all.push(lost);
     }
     Ok(all)
-}
-
-/// The confirmed creates of a collection at an unknown position.
-pub(super) fn confirmed_creates(tx: &Transaction<'_>, kind: Kind) -> Result<Vec<Candidate>, StoreError> {
-    let text = format!(
-        "SELECT id, kind, record_id FROM edit_history WHERE outcome IN ('confirmed', 'merged') AND kind = ?1
-             AND method = 'create' AND {AT_UNKNOWN_POSITION}"
-    );
-    candidates(tx, &text, [kind.as_str()])
 }
 
 /// Marks the confirmed edits of which the records show no value: later changes overwrote them before the reconcile, so they are not

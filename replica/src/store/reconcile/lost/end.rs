@@ -1,19 +1,17 @@
 //! Compares accepted and confirmed edits with the records that the server has now. A reconcile does it at its end, when the rows
-//! are whole again; with creates, when the list of their collection is whole.
+//! are whole again. Must not read records from the server.
 
 use std::collections::HashSet;
 
 use hearth_contract::formats::Timestamp;
-use hearth_contract::schema::Kind;
 use rusqlite::Transaction;
 
 use super::candidate::{self, Candidate, candidates};
-use super::compare::{self, find_lost};
+use super::compare::{Scope, find_lost};
 use super::offer::give_back;
 use crate::model::{EditOutcome, ReasonCode};
 use crate::store::edits::reason::Reason;
 use crate::store::edits::{acked, settle};
-use crate::store::reconcile::listing::Vanished;
 use crate::store::{StoreError, base};
 
 /// At the end of a reconcile: compares the accepted edits at an unknown position. `restored`: true when they may belong to a
@@ -50,29 +48,17 @@ fn offer_or_confirm(
         return Ok(());
     }
     let numbers: HashSet<i64> = accepted.iter().map(|edit| edit.edit).collect();
-    let lost = find_lost(tx, Some(&numbers))?;
+    let lost = find_lost(tx, &Scope::Accepted(&numbers))?;
     give_back(tx, reason, &lost)?;
     let held = accepted.into_iter().filter(|edit| lost.iter().all(|lost| lost.edit != edit.edit));
     confirm(tx, &held.collect::<Vec<_>>(), now)
-}
-
-/// Offers the confirmed creates of records that the whole list of a restored server does not show, and takes these records out of
-/// `vanished`: they are not deleted here, and later edits of them wait for the create.
-pub(crate) fn offer_creates(tx: &Transaction<'_>, kind: Kind, vanished: &mut Vec<Vanished>) -> Result<(), StoreError> {
-    let gone: HashSet<&str> =
-        vanished.iter().filter(|gone| !gone.has_last_edit_delete).map(|gone| gone.id.as_str()).collect();
-    let mut creates = compare::confirmed_creates(tx, kind)?;
-    creates.retain(|create| gone.contains(create.record.as_str()));
-    let offered: HashSet<&str> = creates.iter().map(|create| create.record.as_str()).collect();
-    vanished.retain(|gone| !offered.contains(gone.id.as_str()));
-    give_back(tx, &Reason::LostWithHistory, &creates)
 }
 
 /// At the end of a reconcile with a restored server: offers confirmed edits at an unknown position again that the server does not
 /// hold. Confirms an offered delete whose record does not exist: another person deleted the record, or the position of the response
 /// was later than the delete.
 pub(crate) fn offer_confirmed(tx: &Transaction<'_>, now: Timestamp) -> Result<(), StoreError> {
-    give_back(tx, &Reason::LostWithHistory, &find_lost(tx, None)?)?;
+    give_back(tx, &Reason::LostWithHistory, &find_lost(tx, &Scope::ConfirmedSomewhere)?)?;
     let text =
         "SELECT id, kind, record_id FROM edits e WHERE method = 'delete' AND state = 'conflict' AND reason_code = ?1
                 AND NOT EXISTS (SELECT 1 FROM _base i

@@ -13,7 +13,7 @@ mod notice;
 mod offer;
 
 pub(super) use self::compare::note_overwritten;
-pub(super) use self::end::{offer_accepted, offer_confirmed, offer_creates};
+pub(super) use self::end::{offer_accepted, offer_confirmed};
 pub(super) use self::forget::forget;
 pub(crate) use self::notice::compare_head;
 pub(in crate::store) use self::notice::{Passed, forget_skipped, notice};
