@@ -53,7 +53,7 @@ fn retry_in(tx: &Transaction<'_>, edit: i64) -> Result<DecisionOutcome, EditErro
         _ => return Ok(DecisionOutcome::Done(decided(decisions::already_sending(name)))),
     }
     // A request that is not given up may have been applied, and must stay the same.
-    if found.has_open_request {
+    if found.has_frozen_request {
         set_state(tx, edit, EditState::Waiting, None)?;
     } else {
         requeue(tx, &found)?;

@@ -27,7 +27,6 @@ pub(crate) mod missed_events;
 mod names;
 mod next_step;
 pub(crate) mod next_tasks;
-pub(crate) mod open_request;
 pub(crate) mod outbox;
 mod parts;
 mod pending;

@@ -47,8 +47,8 @@ pub(crate) struct PendingEdit {
     pub is_attempted: bool,
     /// True when the server gave an error object for the edit.
     pub has_problem: bool,
-    /// True when the edit has a request that may still be sent again.
-    pub has_open_request: bool,
+    /// True when the edit has a frozen request, which may still be sent again.
+    pub has_frozen_request: bool,
     /// True when a request of the edit was given up, usually because the record had changed (412).
     pub request_given_up: bool,
     /// True when an attempt of the given-up request may have been applied, and the feed cannot tell.
@@ -77,10 +77,10 @@ pub(crate) fn load(tx: &Connection, edit: i64) -> Result<Option<PendingEdit>, St
 fn read(tx: &Connection, id: i64, row: &Row<'_>) -> Result<PendingEdit, StoreError> {
     let (kind, record): (Kind, String) = (rows::kind(row, 0)?, row.get(1)?);
     let (patch, base) = (rows::object(row, 3)?, rows::object(row, 4)?);
-    let (state, has_open_request, was_sent_before) = (row.get(5)?, row.get(9)?, row.get(12)?);
+    let (state, has_frozen_request, was_sent_before) = (row.get(5)?, row.get(9)?, row.get(12)?);
     let may_take_effect = match state {
         EditState::Sent => true,
-        EditState::Waiting | EditState::Sending | EditState::Blocked => has_open_request || was_sent_before,
+        EditState::Waiting | EditState::Sending | EditState::Blocked => has_frozen_request || was_sent_before,
         EditState::Rejected | EditState::Conflict => false,
     };
     Ok(PendingEdit {
@@ -95,7 +95,7 @@ fn read(tx: &Connection, id: i64, row: &Row<'_>) -> Result<PendingEdit, StoreErr
         reason_code: row.get(6)?,
         is_attempted: row.get(7)?,
         has_problem: row.get(8)?,
-        has_open_request,
+        has_frozen_request,
         request_given_up: row.get(10)?,
         maybe_applied: row.get(11)?,
         may_take_effect,

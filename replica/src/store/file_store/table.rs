@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::FileState;
-use crate::store::edits::open_request::open_request;
+use crate::store::edits::outbox::has_frozen_request;
 use crate::store::file_store::bytes::FileFacts;
 use crate::store::{StoreError, select};
 
@@ -101,7 +101,7 @@ pub(crate) fn to_upload(connection: &Connection) -> Result<Vec<String>, StoreErr
              SELECT 1 FROM edits e
              WHERE e.kind = 'document' AND e.state = 'waiting' AND e.patch ->> '$.file_sha256' = f.sha256
                  AND NOT {})",
-        open_request("e")
+        has_frozen_request("e")
     );
     due(connection, &condition)
 }

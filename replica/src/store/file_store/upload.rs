@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use crate::model::{FileState, LogLevel, ReasonCode};
 use crate::store::captures::exchange;
-use crate::store::edits::open_request::open_request;
-use crate::store::edits::outbox;
+use crate::store::edits::outbox::{self, has_frozen_request};
 use crate::store::file_store::table;
 use crate::store::{StoreError, gate, log, select};
 
@@ -46,7 +45,7 @@ pub(crate) fn refused(
             "UPDATE edits SET state = 'rejected', reason_code = ?2, reason = ?3, problem = ?4, next_attempt_at = NULL
              WHERE kind = 'document' AND state IN ('waiting', 'blocked') AND patch ->> '$.file_sha256' = ?1 AND NOT {}
              RETURNING id",
-            open_request("edits")
+            has_frozen_request("edits")
         );
         for edit in select::column::<i64>(tx, &reject, (sha256, code, sentence, problem.to_string()))? {
             tx.prepare_cached("UPDATE _outbox SET blocked_by = NULL WHERE edit_id = ?1")?.execute([edit])?;

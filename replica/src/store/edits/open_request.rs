@@ -1,9 +1,0 @@
-//! SQL about requests that may still be sent again, for the other modules of the store. Must not read or write.
-
-/// The SQL condition that an edit has a request that may still be sent again. `edit`: the name of its row in `edits`.
-pub(crate) fn open_request(edit: &str) -> String {
-    format!(
-        "({edit}.idempotency_key IS NOT NULL
-          AND NOT coalesce((SELECT o.given_up FROM _outbox o WHERE o.edit_id = {edit}.id), 0))"
-    )
-}
