@@ -17,7 +17,8 @@ use super::failure::{Exit, Failure};
 use super::values::{self, Assignment};
 use super::{attach, files, lock_holder, output, runtime, signals, text};
 
-/// How long `captures` waits for the server before it shows what is known here.
+/// How long `captures` waits for the server before it shows what is known here, and how long a sync sends decisions about captures
+/// when no capture waits.
 const LOOK_TIME: Duration = Duration::from_secs(3);
 
 /// The most characters of the words that were read, beside a value.

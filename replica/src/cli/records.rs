@@ -223,7 +223,7 @@ impl Search {
     }
 }
 
-/// The columns of a list: title, state, dates and references of a kind.
+/// The columns of a list, the title first.
 const fn shown_fields(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Inventory => &["name", "room_id", "category", "quantity", WORTH],

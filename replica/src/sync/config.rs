@@ -11,7 +11,7 @@ use crate::model::ConflictPolicy;
 pub struct SyncConfig {
     /// The replica database.
     pub db: PathBuf,
-    /// The server's address without a path, such as `https://hearth.example`.
+    /// The server's address without `/v1`, such as `https://hearth.example`.
     pub server: String,
     /// The API key.
     pub key: SecretString,

@@ -147,18 +147,9 @@ async fn read_stream(client: &Client, request: &HttpRequest, sender: &mpsc::Send
     });
     let mut frames = sse::frames(bytes).ready_chunks(FRAMES_PER_MESSAGE);
     while let Some(received) = frames.next().await {
-        let mut parsed = Vec::with_capacity(received.len());
         let mut error = None;
-        for frame in received {
-            match frame {
-                Ok(frame) => parsed.push(frame),
-                Err(reason) => {
-                    error = Some(reason);
-                    break;
-                }
-            }
-        }
-        if sender.send(Message::Frames(parsed)).await.is_err() {
+        let whole = received.into_iter().map_while(|frame| frame.map_err(|reason| error = Some(reason)).ok()).collect();
+        if sender.send(Message::Frames(whole)).await.is_err() {
             break; // the receiver is gone
         }
         if let Some(reason) = error {

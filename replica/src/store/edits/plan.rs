@@ -40,7 +40,7 @@ pub(crate) fn plan(connection: &mut Connection, limit: usize, apart: &[Kind]) ->
     })
 }
 
-/// Marks and unmarks the edits that depend on an edit that needs a person. Called after a person's decision.
+/// Marks and unmarks the edits that depend on an edit that needs a person. Called after edits have begun or ceased to need a person.
 pub(crate) fn mark(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let (_, marks) = examine(tx, usize::MAX, &[])?;
     write_marks(tx, marks)

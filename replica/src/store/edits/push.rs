@@ -20,9 +20,6 @@ use crate::store::edits::pending::{PendingEdit, load_to_send};
 use crate::store::edits::prepare::prepare;
 use crate::store::{StoreError, gate, rows, select};
 
-/// Operations of one bulk request, at most (contract 7).
-pub(crate) const OPERATIONS_MAX: usize = 50;
-
 /// A frozen request. Every attempt sends the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -89,9 +86,6 @@ fn freeze_one(
         let Some(found) = coalesce(tx, found, with, now)? else { continue };
         if let Some((found, if_match)) = prepare(tx, found, policy, now)? {
             fit.push((found, if_match));
-        }
-        if fit.len() >= OPERATIONS_MAX {
-            break;
         }
     }
     let (verb, path, body) = match &fit[..] {

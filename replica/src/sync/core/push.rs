@@ -191,7 +191,7 @@ impl Push {
     fn forget_settled_edits(&mut self) {
         let first_edits = self.ready.iter().chain(&self.in_flight).filter_map(|ready| ready.edits.first().copied());
         let known: HashSet<i64> =
-            first_edits.chain(self.id_collisions.iter().map(|collision| collision.edit)).collect();
+            first_edits.chain(self.id_collisions.iter().map(|collision| collision.again.edits[0])).collect();
         self.retries.retain(&known);
         self.send_alone.retain(|edit| known.contains(edit));
         self.outdated.retain(|edit| known.contains(edit));
@@ -206,7 +206,7 @@ impl Push {
         if !self.is_fetching
             && let Some(collision) = self.id_collisions.front()
         {
-            turn.act(Action::Request(Request::FetchRecord { edit: collision.edit }));
+            turn.act(Action::Request(Request::FetchRecord { edit: collision.again.edits[0] }));
             self.is_fetching = true;
         }
         let bulk_max = if self.in_flight.len() <= BULK_IN_FLIGHT_MAX / 2 { BULK_IN_FLIGHT_MAX } else { 0 };

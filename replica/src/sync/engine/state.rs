@@ -57,7 +57,7 @@ pub struct Engine {
     pub(super) retry_requests: i64,
     /// `PRAGMA data_version` at the last look: only commits of other connections change the number.
     pub(super) data_version: i64,
-    /// `PRAGMA schema_version` at the last write. None: nothing written yet.
+    /// `PRAGMA schema_version` when the schema was last found unaltered. None: not looked at yet.
     pub(super) schema_version: Option<i64>,
     /// When the schema is restored that another program has altered. None: nothing is altered.
     pub(super) restore_at: Option<Millis>,

@@ -1,6 +1,6 @@
 //! Reads successful responses. Must not know how bytes travel, nor whether to try again.
 
-use hearth_contract::envelope::{Feed, ListResponse, Meta, SingleResponse};
+use hearth_contract::envelope::{Feed, ListResponse, SingleResponse};
 use hearth_contract::event::Event;
 use hearth_contract::record::parse_etag;
 use hearth_contract::record_limits::broken_limit;
@@ -107,40 +107,37 @@ pub(in crate::sync) fn reconcile_response(
     query: &ReconcileQuery,
     response: &HttpResponse,
 ) -> Result<ReconcileResponse, Failure> {
-    let next = |meta: Meta| meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
-    let no_position = || Failure::NoAnswer("the list does not name its position".to_owned());
-    match query {
+    let (found, meta) = match query {
         ReconcileQuery::List { kind, .. } => {
             let ListResponse { data: records, meta } = success::<ListResponse<Map<String, Value>>>(response)?;
             check_records(*kind, &records)?;
-            let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(ReconcileResponse { records, next_cursor: next(meta), as_of, ..ReconcileResponse::default() })
+            (ReconcileResponse { records, ..ReconcileResponse::default() }, meta)
         }
         // A home has many ids, so they are not read as records.
         ReconcileQuery::Ids { .. } => {
             let ListResponse { data: ids, meta } = success::<ListResponse<ListedId>>(response)?;
-            let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(ReconcileResponse { ids, next_cursor: next(meta), as_of, ..ReconcileResponse::default() })
+            (ReconcileResponse { ids, ..ReconcileResponse::default() }, meta)
         }
         ReconcileQuery::Deletions { .. } => {
             let ListResponse { data, meta } = success::<ListResponse<Deletion>>(response)?;
-            let as_of = meta.as_of.ok_or_else(no_position)?;
             // A newer server may have kinds that this version has no table for.
             let known = |deletion: Deletion| Some((Kind::parse(&deletion.kind)?, deletion.listed));
             let deletions = data.into_iter().filter_map(known).collect();
-            Ok(ReconcileResponse { deletions, next_cursor: next(meta), as_of, ..ReconcileResponse::default() })
+            (ReconcileResponse { deletions, ..ReconcileResponse::default() }, meta)
         }
         // The feed brings the delete with its position.
-        ReconcileQuery::Record { .. } if is_not_found(response) => Ok(ReconcileResponse::default()),
+        ReconcileQuery::Record { .. } if is_not_found(response) => return Ok(ReconcileResponse::default()),
         ReconcileQuery::Property | ReconcileQuery::Record { .. } => {
             let SingleResponse { data, meta } = success::<SingleResponse<Option<Map<String, Value>>>>(response)?;
             let kind = if let ReconcileQuery::Record { kind, .. } = query { *kind } else { Kind::Property };
             let records: Vec<_> = data.into_iter().collect();
             check_records(kind, &records)?;
-            let as_of = meta.as_of.ok_or_else(no_position)?;
-            Ok(ReconcileResponse { records, as_of, ..ReconcileResponse::default() })
+            (ReconcileResponse { records, ..ReconcileResponse::default() }, meta)
         }
-    }
+    };
+    let as_of = meta.as_of.ok_or_else(|| Failure::NoAnswer("the list does not name its position".to_owned()))?;
+    let next_cursor = meta.page.filter(|page| page.has_more).and_then(|page| page.next_cursor);
+    Ok(ReconcileResponse { as_of, next_cursor, ..found })
 }
 
 /// The answer to a single edit: the position of its write, if the response tells.

@@ -25,7 +25,7 @@ pub(crate) struct Link {
     pub(in super::super) key_refusal: Option<String>,
     /// Why the disk refused a write. While set, memory may be ahead of the database.
     pub(in super::super) disk: Option<BlockCause>,
-    /// Attempts in a row to reach the server that did not begin a contact.
+    /// Failures in a row since contact began last, refused writes included. They lengthen the pause.
     pub(super) failures: u32,
     /// Batches handed out and not yet applied.
     pub(super) batches_pending: usize,

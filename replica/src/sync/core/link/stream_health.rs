@@ -86,7 +86,7 @@ impl StreamHealth {
         is_live && self.end_finding()
     }
 
-    /// The stream was refused, has ended or is silent for too long. `pause` and `retry_after`: milliseconds until the next
+    /// The stream was refused or has ended. `pause` and `retry_after`: milliseconds until the next
     /// stream, as drawn and as the server asks. Returns whether polls fill the time until then.
     pub(super) fn on_failure(&mut self, now: Millis, pause: Millis, retry_after: Option<Millis>, why: String) -> bool {
         self.failures = if self.is_stable(now) { 1 } else { self.failures.saturating_add(1) };

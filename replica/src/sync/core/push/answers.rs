@@ -66,7 +66,7 @@ impl Push {
                 }
                 Err(refusal) => {
                     let again = ReadyEdits { edits: vec![edit], ..request.clone() };
-                    let outcome = self.edit_refused(turn, edit, again, refusal);
+                    let outcome = self.edit_refused(turn, again, refusal);
                     outcomes.extend(outcome.map(|outcome| (edit, outcome)));
                 }
             }
@@ -99,17 +99,12 @@ impl Push {
     }
 
     /// What a refusal means for one edit. None: the existing record is fetched first.
-    fn edit_refused(
-        &mut self,
-        turn: &mut Turn,
-        edit: i64,
-        again: ReadyEdits,
-        refusal: Refusal,
-    ) -> Option<WriteOutcome> {
+    fn edit_refused(&mut self, turn: &mut Turn, again: ReadyEdits, refusal: Refusal) -> Option<WriteOutcome> {
+        let edit = again.edits[0];
         // With a field, it is not the id that is taken: another record has the same value, and the edit is refused.
         if refusal.is(ProblemType::AlreadyExists) && refusal.problem["details"]["field"].is_null() {
             // An earlier attempt may have been applied, with its answer lost before the server's idempotency window ended.
-            self.id_collisions.push_back(IdCollision { edit, again, refusal });
+            self.id_collisions.push_back(IdCollision { again, refusal });
             return None;
         }
         Some(match refusal.status {
@@ -234,8 +229,9 @@ impl Push {
 
     /// The record under the id of a create is known, or could not be fetched.
     pub(super) fn fetched(&mut self, turn: &mut Turn, edit: i64, existing: Result<Option<i64>, Failure>) {
-        let collision = self.id_collisions.pop_front_if(|collision| self.is_fetching && collision.edit == edit);
-        let Some(IdCollision { again, refusal, .. }) = collision else { return };
+        let collision =
+            self.id_collisions.pop_front_if(|collision| self.is_fetching && collision.again.edits == [edit]);
+        let Some(IdCollision { again, refusal }) = collision else { return };
         self.is_fetching = false;
         let kind = again.kind;
         let outcomes = match existing {

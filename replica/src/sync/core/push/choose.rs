@@ -16,7 +16,7 @@ const BULK_FROM: usize = 5;
 
 impl Push {
     /// Chooses the edits of the next request, as indexes in [`Push::ready`]. Err: nothing can be sent now; None inside when no
-    /// edit is ready. Failed edits go last, and only one request with failed edits is in flight: such a request may again wait
+    /// time is awaited: no edit is ready, or only failed ones while another failed request is in flight. Failed edits go last, and only one request with failed edits is in flight: such a request may again wait
     /// for the whole timeout.
     pub(super) fn choose(&self, now: Millis) -> Result<Vec<usize>, Option<Delay>> {
         let (mut soonest, mut is_limited): (Option<Millis>, bool) = (None, false);

@@ -18,8 +18,7 @@ const BYTES_IN_FLIGHT_SLOW: usize = 128 << 10;
 /// A create answered with `already_exists`.
 #[derive(Debug)]
 pub(super) struct IdCollision {
-    pub(super) edit: i64,
-    /// What to send again if the existing record stays unknown.
+    /// The create, to be sent again if the existing record stays unknown.
     pub(super) again: ReadyEdits,
     pub(super) refusal: Refusal,
 }
@@ -98,7 +97,7 @@ impl Push {
     /// Whether an edit awaits an answer.
     pub(super) fn awaits_answer(&self, edit: i64) -> bool {
         self.in_flight.iter().any(|ready| ready.edits.contains(&edit))
-            || self.id_collisions.iter().any(|collision| collision.edit == edit)
+            || self.id_collisions.iter().any(|collision| collision.again.edits.contains(&edit))
     }
 
     /// The limiter of bulk calls, or of single writes.
