@@ -162,7 +162,8 @@ impl Replica {
         store::read::totals::totals(&self.connection.borrow(), query, weeks)
     }
 
-    /// The records and edits for the overview screen: due tasks, expiring documents, edits to decide.
+    /// What the overview screen shows: due tasks, ending warranties and documents, the number of drafts to look at, the profile, and
+    /// the last change by another person.
     pub fn overview(&self, days: &Days) -> Result<Overview, StoreError> {
         store::read::overview::load_overview(&self.connection.borrow(), days)
     }

@@ -62,7 +62,7 @@ pub fn subscribe(db: &Path, on_change: impl Fn() + Send + 'static) -> Result<Sub
     let thread = std::thread::Builder::new()
         .name("notifications".to_owned())
         .spawn(move || listen(&connection, &place, last_version, &signals, on_change))
-        .map_err(|error| StoreError::File(db.to_owned(), error))?;
+        .map_err(StoreError::at(db))?;
     Ok(Subscription { stop: sender, thread: Some(thread), watcher })
 }
 
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn commit_wakes_subscriber() {
-        let directory = std::env::temp_dir().join(format!("hearth-notification-{}", uuid::Uuid::new_v4()));
-        let db = directory.join("replica.db");
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
         let connection = crate::store::open::read_write(&db).unwrap();
         let (sender, receiver) = channel();
         let watch = subscribe(&db, move || sender.send(()).unwrap_or_default()).unwrap();
@@ -152,19 +152,17 @@ mod tests {
         notify(&db);
         receiver.recv_timeout(Duration::from_secs(5)).unwrap();
         drop(watch);
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn removed_file_wakes_subscriber() {
-        let directory = std::env::temp_dir().join(format!("hearth-notification-{}", uuid::Uuid::new_v4()));
-        let db = directory.join("replica.db");
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("replica.db");
         let _open = crate::store::open::read_write(&db).unwrap();
         let (sender, receiver) = channel();
         let watch = subscribe(&db, move || sender.send(()).unwrap_or_default()).unwrap();
-        std::fs::rename(&db, directory.join("aside.db")).unwrap();
+        std::fs::rename(&db, directory.path().join("aside.db")).unwrap();
         receiver.recv_timeout(Duration::from_secs(5)).unwrap();
         drop(watch);
-        std::fs::remove_dir_all(directory).unwrap();
     }
 }

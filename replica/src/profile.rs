@@ -28,7 +28,7 @@ pub struct Profile {
     /// The API key. None: there is no key, or [`Profile::key_error`] tells why the key cannot be read.
     pub key: Option<SecretString>,
     /// Why the key cannot be read, although one is configured.
-    key_error: Option<ProfileError>,
+    pub key_error: Option<ProfileError>,
     /// How a field that changed both here and on the server is resolved.
     pub conflict_policy: ConflictPolicy,
     pub(crate) config: PathBuf,
@@ -91,11 +91,6 @@ impl Profile {
             Err(error) => profile.key_error = Some(error),
         }
         Ok(profile)
-    }
-
-    /// Why the configured key cannot be read. None when the key is known.
-    pub fn key_error(&self) -> Option<&ProfileError> {
-        self.key_error.as_ref().filter(|_| self.key.is_none())
     }
 
     /// The sentence for a profile without a server.
@@ -279,9 +274,8 @@ mod tests {
 
     #[test]
     fn profile_beside_database_is_loaded() {
-        let directory = env::temp_dir().join(format!("hearth-profile-{}", uuid::Uuid::new_v4()));
-        let db = directory.join("a.db");
-        make_private_directory(&directory).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("a.db");
         let mut profile = Profile::locate("home", Some(&db), true).unwrap();
         profile.server = Some("http://localhost:1".to_owned());
         profile.key = Some("svc_test_x".to_owned().into());
@@ -290,7 +284,6 @@ mod tests {
         let found = Profile::load("home", Some(&db)).unwrap();
         assert_eq!((found.db, found.server), (db, profile.server));
         assert_eq!(found.key_file, profile.key_file);
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -59,25 +59,23 @@ pub async fn supervise_sync(
 fn is_damaged(config: &SyncConfig, origin: Origin, error: &StoreError) -> bool {
     let calls_for_it = |error: &StoreError| error.is_damaged() && !matches!(error, StoreError::Missing(_));
     let again = || Replica::open(&config.db, origin).is_err_and(|error| calls_for_it(&error));
-    // Opening a database of a newer version would migrate it back.
+    // Opening a database whose triggers another build has made would replace them by those of this build.
     let is_settled = matches!(error, StoreError::Moved(_) | StoreError::Missing(_) | StoreError::SchemaReplaced);
     calls_for_it(error) || (!is_settled && again())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use hearth_contract::check::Fields;
     use hearth_contract::schema::Kind;
 
     use super::*;
     use crate::ConflictPolicy;
 
-    fn scene() -> (PathBuf, SyncConfig) {
-        let directory = std::env::temp_dir().join(format!("hearth-steady-{}", uuid::Uuid::new_v4()));
+    fn scene() -> (tempfile::TempDir, SyncConfig) {
+        let directory = tempfile::tempdir().unwrap();
         let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
-        let db = directory.join("replica.db");
+        let db = directory.path().join("replica.db");
         let config =
             SyncConfig { db, server, key, key_file: None, profile: None, conflict_policy: ConflictPolicy::Ask };
         let hall = Fields::from_iter([("name".to_owned(), "Hall".into())]);
@@ -92,7 +90,7 @@ mod tests {
 
     #[tokio::test]
     async fn damaged_database_is_rebuilt_and_synced() {
-        let (directory, config) = scene();
+        let (_directory, config) = scene();
         let (mut starts, mut rebuilds_seen) = (0, Vec::new());
         let syncing = async |lock: SyncLock| {
             starts += 1;
@@ -110,7 +108,6 @@ mod tests {
         supervise_sync(&config, Origin::Tui, lock, syncing, |rescue| rebuilds_seen.push(rescue.edits)).await.unwrap();
         assert_eq!((starts, rebuilds_seen), (2, vec![1]));
         assert_eq!(Replica::open(&config.db, Origin::Tui).unwrap().edits().unwrap().len(), 1);
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[tokio::test]
@@ -127,12 +124,11 @@ mod tests {
         assert!(matches!(ended, Err(SyncError::Store(error)) if error.is_damaged()));
         assert_eq!(starts, REBUILDS_MAX + 1);
         let moved = async |_| {
-            std::fs::rename(&config.db, directory.join("elsewhere.db")).unwrap();
+            std::fs::rename(&config.db, directory.path().join("elsewhere.db")).unwrap();
             Err(SyncError::Store(StoreError::Moved(config.db.clone())))
         };
         let ended = supervise_sync(&config, Origin::Tui, lock(), moved, |_| panic!("nothing is made anew")).await;
         assert!(matches!(ended, Err(SyncError::Store(StoreError::Moved(_)))));
         assert!(!config.db.exists(), "nor another in its place");
-        std::fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -151,7 +151,7 @@ fn run_demo_without_terminal(profile: &Profile) -> anyhow::Result<()> {
 
 /// The sentence why there is no API key for the server, with the next step.
 fn keyless(profile: &Profile, server: &str, flags: &str) -> String {
-    let (why, next) = match profile.key_error() {
+    let (why, next) = match &profile.key_error {
         Some(ProfileError::Key(file, error)) => {
             (format!("the key file {}: {error}", file.display()), key_file_advice(file))
         }

@@ -75,7 +75,7 @@ impl Context {
     pub(super) fn sync_config(&self) -> Result<SyncConfig, Failure> {
         let profile = &self.profile;
         profile.sync_config().ok_or_else(|| {
-            let failure = match (&profile.server, profile.key_error()) {
+            let failure = match (&profile.server, &profile.key_error) {
                 (None, _) => Failure::new(Exit::NotFound, profile.no_server_text()),
                 (Some(_), Some(error)) => return error.into(),
                 (Some(_), None) => Failure::new(Exit::Key, profile.no_key_text()),

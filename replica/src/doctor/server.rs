@@ -20,7 +20,7 @@ pub(super) async fn examine(profile: &Profile, home_id: Option<&str>) -> Vec<Fin
         let finding = Finding::fault(Topic::Setup, profile.no_server_text(), "hearth-replica init --server URL");
         return vec![Finding { is_server_missing: true, ..finding }];
     };
-    if let Some(error) = profile.key_error() {
+    if let Some(error) = &profile.key_error {
         let next = match error {
             ProfileError::Key(file, _) => key_file_advice(file),
             _ => new_key_advice(profile),

@@ -209,8 +209,8 @@ pub(crate) fn set_profile_id(connection: &Connection, home: &str) -> Result<(), 
 /// Gives a row another id. All other columns stay, also those that a person has added.
 pub(crate) fn set_id(connection: &Connection, kind: Kind, old: &str, new: &str) -> Result<(), StoreError> {
     connection.execute(&format!("UPDATE {} SET id = ?2 WHERE id = ?1", kind.collection()), [old, new])?;
-    search::delete_entry(connection, kind, old)?;
-    search::mark_touched(connection, kind, old)?;
+    // The trigger on updates makes an entry for the new id, and leaves the old one.
+    search::renew_entry(connection, kind, old)?;
     search::mark_touched(connection, kind, new)
 }
 

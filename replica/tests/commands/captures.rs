@@ -1,8 +1,8 @@
 //! `capture`, `captures` and `accept` without a server, with the stock shell beside them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::{as_keeper, empty_replica, json, replica, sqlite3};
+use super::{as_keeper, empty_replica, json, replica, sql, sqlite3};
 
 /// Drafts as the server makes them.
 const DRAFTS: &str = r#"[
@@ -11,11 +11,6 @@ const DRAFTS: &str = r#"[
      "evidence":{"model":{"from":"text","text":"Model X1","confidence":"likely"}}},
     {"name":"document","source":"reader","type":"document","id":null,"matches":[],"evidence":{},
      "fields":{"title":"Receipt of the drill","category":"receipt","file_sha256":"HASH"}}]"#;
-
-/// What a statement of the stock shell prints.
-fn sql(db: &Path, statement: &str) -> String {
-    String::from_utf8_lossy(&sqlite3(db, statement).stdout).trim().to_owned()
-}
 
 /// A capture of one photo, with drafts. Gives the replica, its directory and the id of the capture.
 fn ready(arguments: &[&str]) -> (tempfile::TempDir, PathBuf, String) {

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::{UNREACHABLE, as_keeper, json, refusal, replica, sqlite3, text, unreachable_replica, write_profile};
+use super::{
+    UNREACHABLE, as_keeper, command, json, refusal, replica, sqlite3, text, unreachable_replica, write_profile,
+};
 
 struct Daemon(Child);
 
@@ -19,9 +21,8 @@ impl Drop for Daemon {
 }
 
 fn daemon(db: &Path, arguments: &[&str], environment: &[(&str, String)]) -> Daemon {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
-    command.arg("--db").arg(db).arg("run").args(arguments).env("HOME", db.parent().unwrap());
-    command.env_remove("HEARTH_API_KEY").env_remove("HEARTH_LOG").env_remove("NOTIFY_SOCKET");
+    let mut command = command(db, &[&["run"], arguments].concat());
+    command.env_remove("HEARTH_LOG").env_remove("NOTIFY_SOCKET");
     command.envs(environment.iter().map(|(name, value)| (name, value)));
     Daemon(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
 }
@@ -117,7 +118,7 @@ fn with_many_rooms(db: &Path) -> u64 {
     text(&sqlite3(db, page).stdout).lines().last().unwrap().parse().unwrap()
 }
 
-fn overwrite_page(db: &Path, page: u64) {
+pub(super) fn overwrite_page(db: &Path, page: u64) {
     let mut file = std::fs::OpenOptions::new().write(true).open(db).unwrap();
     file.seek(SeekFrom::Start((page - 1) * 4096)).unwrap();
     file.write_all(&[0xa5; 4096]).unwrap();
@@ -155,7 +156,7 @@ fn damage_that_a_reader_meets_is_healed() {
 }
 
 /// Makes the database one that no command can read.
-fn damage(db: &Path) {
+pub(super) fn damage(db: &Path) {
     assert!(sqlite3(db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
     let mut file = std::fs::OpenOptions::new().write(true).open(db).unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();

@@ -1,10 +1,8 @@
 //! Several edits decided in one command. Each is decided on its own, and a refusal does not stop the others.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
-use super::{as_keeper, empty_replica, json, replica, sqlite3, text, unaddressed};
+use super::{as_keeper, command, empty_replica, json, replica, sqlite3, text, unaddressed};
 
 /// A replica with the edits that an SQL script has made.
 fn after(sql: &str) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -61,8 +59,8 @@ fn json_of_several_decisions_is_an_array() {
 fn decisions_continue_when_stdout_closes() {
     let rooms: Vec<String> = (0..150).map(|n| format!("('Room {n}')")).collect();
     let (_dir, db) = after(&format!("INSERT INTO rooms (name) VALUES {}", rooms.join(",")));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
-    command.arg("--db").arg(&db).args(["edits", "discard"]).args((1..=150).map(|n| n.to_string()));
+    let mut command = command(&db, &["edits", "discard"]);
+    command.args((1..=150).map(|n| n.to_string()));
     let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());

@@ -7,8 +7,8 @@ use hearth_contract::key::{Environment, key_text};
 use serde_json::{Value, json};
 
 use super::{
-    as_anybody, as_keeper, fake_server, json, new_replica, on_full_disk, refusal, replica, replica_of, set_mode,
-    sqlite3, text, unaddressed, write_profile,
+    as_anybody, as_keeper, command, fake_server, json, new_replica, on_full_disk, refusal, replica, replica_of,
+    set_mode, sqlite3, text, unaddressed, write_profile,
 };
 
 const ALL: &str = "inventory vehicles documents tasks rooms property";
@@ -95,12 +95,7 @@ fn server_and_key_faults_are_found() {
     write_profile(&db, &good_server(), "svc_test_cut");
     assert_found(&db, 4, "fault", "key", "mistyped", "hearth-replica init");
     // The key of the environment goes before the key of the profile.
-    let doctor = std::process::Command::new(env!("CARGO_BIN_EXE_hearth-replica"))
-        .args(["doctor", "--db"])
-        .arg(&db)
-        .env("HEARTH_API_KEY", "svc_test_cut")
-        .output()
-        .unwrap();
+    let doctor = command(&db, &["doctor"]).env("HEARTH_API_KEY", "svc_test_cut").output().unwrap();
     assert!(text(&doctor.stderr).contains("unset HEARTH_API_KEY"), "{}", text(&doctor.stderr));
     std::fs::remove_file(format!("{}.key", db.display())).unwrap();
     assert_found(&db, 4, "fault", "key", "has no key", "hearth-replica init");

@@ -1,11 +1,6 @@
 //! `attach` and `files` without a server, with the stock shell beside them.
 
-use super::{empty_replica, json, replica, sqlite3};
-
-/// The text of a command's stderr.
-fn refusal(output: &std::process::Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use super::{empty_replica, json, replica, sqlite3, text};
 
 #[test]
 fn attached_file_is_listed_and_found_again() {
@@ -51,17 +46,17 @@ fn attach_and_files_say_what_is_wrong() {
     ] {
         let output = replica(&db, arguments);
         assert_eq!(
-            (output.status.code(), refusal(&output).contains(words)),
+            (output.status.code(), text(&output.stderr).contains(words)),
             (Some(code), true),
             "{}",
-            refusal(&output)
+            text(&output.stderr)
         );
     }
     let document = json(&db, &["add", "document", "title=Deed"]);
     let output = replica(&db, &["files", "open", document["id"].as_str().unwrap()]);
-    assert!(refusal(&output).contains("has no file"));
+    assert!(text(&output.stderr).contains("has no file"));
     let written = sqlite3(&db, "INSERT INTO files (sha256, state) VALUES ('a', 'present')");
-    assert!(refusal(&written).contains("files is kept by the replica itself"));
+    assert!(text(&written.stderr).contains("files is kept by the replica itself"));
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! A home without a server: no edit waits, the doctor finds no fault, and each command after `next:` works.
 
-use std::io::{Seek, SeekFrom, Write};
-
 use serde_json::Value;
 
+use super::daemon::{damage, overwrite_page};
 use super::doctor::{every_scope, identity};
 use super::{empty_replica, fake_server, json, refusal, replica, sqlite3, text, unaddressed};
 
@@ -101,10 +100,7 @@ fn worth_is_shown_for_all_pieces() {
 #[test]
 fn damaged_local_home_is_rebuilt() {
     let (_dir, db) = local_home();
-    assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
-    let mut file = std::fs::OpenOptions::new().write(true).open(&db).unwrap();
-    file.seek(SeekFrom::Start(0)).unwrap();
-    file.write_all(&[0xff; 100]).unwrap();
+    damage(&db);
     let (exit, printed) = refusal(&db, &["status"]);
     assert!(exit == 8 && printed.contains("hearth-replica rebuild"), "{exit}: {printed}");
 
@@ -126,9 +122,7 @@ fn local_status_tells_of_damage() {
     let (_dir, db) = local_home();
     let page = "PRAGMA wal_checkpoint(TRUNCATE); SELECT rootpage FROM sqlite_schema WHERE name = 'inventory'";
     let page: u64 = text(&sqlite3(&db, page).stdout).lines().last().unwrap().parse().unwrap();
-    let mut file = std::fs::OpenOptions::new().write(true).open(&db).unwrap();
-    file.seek(SeekFrom::Start((page - 1) * 4096)).unwrap();
-    file.write_all(&[0xa5; 4096]).unwrap();
+    overwrite_page(&db, page);
     for arguments in [&["list", "inventory"][..], &["status"], &["status", "--json"]] {
         let (exit, printed) = refusal(&db, arguments);
         assert!(exit == 8 && printed.contains("hearth-replica rebuild"), "{arguments:?}: {exit}: {printed}");

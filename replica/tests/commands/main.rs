@@ -27,16 +27,28 @@ use serde_json::Value;
 /// An address at which no server listens.
 const UNREACHABLE: &str = "http://127.0.0.1:9";
 
-/// Runs the program on a database.
-fn replica(db: &Path, arguments: &[&str]) -> Output {
+/// The program on a database, not started yet: its home is the database's directory, and no key is in its environment.
+fn command(db: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
     command.arg("--db").arg(db).args(arguments).env("HOME", db.parent().unwrap()).env_remove("HEARTH_API_KEY");
-    command.output().unwrap()
+    command
+}
+
+/// Runs the program on a database.
+fn replica(db: &Path, arguments: &[&str]) -> Output {
+    command(db, arguments).output().unwrap()
 }
 
 /// Runs SQL with the stock shell, as a script does.
 fn sqlite3(db: &Path, sql: &str) -> Output {
     Command::new("sqlite3").arg(db).arg(sql).output().expect("the sqlite3 shell is installed")
+}
+
+/// The output of the sqlite3 shell for a statement that must succeed.
+fn sql(db: &Path, statement: &str) -> String {
+    let output = sqlite3(db, statement);
+    assert!(output.status.success(), "{statement}: {}", text(&output.stderr));
+    text(&output.stdout).trim().to_owned()
 }
 
 /// Creates a replica without a profile.
@@ -120,7 +132,7 @@ fn as_anybody_in(directory: &Path, db: &Path, arguments: &[&str]) -> Output {
     use std::os::unix::fs::{MetadataExt, chown};
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65534;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
+    let mut command = command(db, arguments);
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
         let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
         for path in files.chain([directory.to_owned()]) {
@@ -128,8 +140,7 @@ fn as_anybody_in(directory: &Path, db: &Path, arguments: &[&str]) -> Output {
         }
         command.uid(NOBODY).gid(NOBODY);
     }
-    command.arg("--db").arg(db).args(arguments).env("HOME", directory).env_remove("HEARTH_API_KEY");
-    command.current_dir(directory).output().unwrap()
+    command.env("HOME", directory).current_dir(directory).output().unwrap()
 }
 
 fn set_mode(path: &Path, mode: u32) {

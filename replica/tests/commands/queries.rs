@@ -1,11 +1,11 @@
 //! `query`: results in each output format, of any length, without losses.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{UNREACHABLE, empty_replica, json, refusal, replica, sqlite3, text, write_profile};
+use super::{UNREACHABLE, command, empty_replica, json, refusal, replica, sqlite3, text, write_profile};
 
 /// A query for the numbers from 1 to `most`.
 fn numbers(most: &str) -> String {
@@ -16,8 +16,7 @@ fn numbers(most: &str) -> String {
 fn endless_query_streams_until_reader_leaves() {
     let (_dir, db) = empty_replica();
     for form in ["--csv", "--json"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
-        command.arg("--db").arg(&db).args(["query", &numbers("9e18"), form]).env("HOME", db.parent().unwrap());
+        let mut command = command(&db, &["query", &numbers("9e18"), form]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         if form == "--csv" {
@@ -103,11 +102,9 @@ fn failure_midway_leaves_valid_json() {
 
 #[test]
 fn closed_stdout_keeps_exit_code() {
-    let (directory, db) = empty_replica();
+    let (_directory, db) = empty_replica();
     let unread = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
-        command.arg("--db").arg(&db).args(arguments).env("HOME", directory.path()).env_remove("HEARTH_API_KEY");
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command(&db, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         (output.status.code(), text(&output.stderr))
@@ -126,11 +123,9 @@ fn closed_stdout_keeps_exit_code() {
 
 #[test]
 fn full_stdout_is_no_full_disk() {
-    let (directory, db) = empty_replica();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
-    command.arg("--db").arg(&db).args(["add", "rooms", "name=Hall"]).env("HOME", directory.path());
+    let (_directory, db) = empty_replica();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = command.stdout(full).output().unwrap();
+    let output = command(&db, &["add", "rooms", "name=Hall"]).stdout(full).output().unwrap();
     let printed = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     assert!(printed.contains("cannot write the result to stdout: No space left"), "{printed}");

@@ -3,7 +3,7 @@
 
 use std::io::BufRead;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use hearth_contract::key::{Environment, key_text};
 use hearth_replica::{Origin, Replica};
@@ -217,20 +217,13 @@ fn init_without_key_says_so() {
     }
 }
 
-/// Runs a command with one environment variable that gives a key or a key file.
-fn with_variable(db: &Path, arguments: &[&str], name: &str, value: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
-    command.arg("--db").arg(db).args(arguments).env("HOME", db.parent().unwrap()).env_remove("HEARTH_API_KEY");
-    command.env(name, value).output().unwrap()
-}
-
 /// `init` cannot help while the environment names a key file.
 #[test]
 fn missing_key_file_of_environment_is_named() {
     let (dir, db) = unreachable_replica();
     let file = dir.path().join("none").display().to_string();
     for command in [&["sync"][..], &["doctor"], &["init", "--server", "http://127.0.0.1:9"]] {
-        let output = with_variable(&db, command, "HEARTH_API_KEY_FILE", &file);
+        let output = super::command(&db, command).env("HEARTH_API_KEY_FILE", &file).output().unwrap();
         let printed = text(&output.stderr);
         assert_eq!(output.status.code(), Some(4), "{command:?}: {printed}");
         assert!(
@@ -250,7 +243,7 @@ fn init_warns_about_environment_key() {
     let file = file.display().to_string();
     let init = ["init", "--server", &server, "--key-file", &file];
     let printed = |name: &str, value: &str| {
-        let output = with_variable(&db, &init, name, value);
+        let output = super::command(&db, &init).env(name, value).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stderr)
     };

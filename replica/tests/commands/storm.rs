@@ -10,7 +10,7 @@ use hearth_contract::schema::Kind;
 use hearth_replica::{Origin, Replica};
 use serde_json::{Map, Value};
 
-use super::{sqlite3, text, unreachable_replica};
+use super::{command, sqlite3, text, unreachable_replica};
 
 const SHELLS: usize = 3;
 const SCREENS: usize = 2;
@@ -54,14 +54,7 @@ fn screen(db: &Path, name: &str) -> Vec<String> {
 fn concurrent_writers_lose_nothing() {
     let (dir, db) = unreachable_replica();
     // The server is unreachable, so the daemon writes its phase again and again and plans requests.
-    let mut daemon = Command::new(env!("CARGO_BIN_EXE_hearth-replica"))
-        .arg("--db")
-        .arg(&db)
-        .arg("run")
-        .env("HOME", dir.path())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut daemon = command(&db, &["run"]).stderr(Stdio::null()).spawn().unwrap();
     let over = AtomicBool::new(false);
     let refused: Vec<String> = std::thread::scope(|scope| {
         let db = &db;

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{as_keeper, empty_replica, json, refusal, replica, sqlite3, text, write_profile};
+use super::{as_keeper, empty_replica, json, refusal, replica, sql, sqlite3, text, write_profile};
 
 fn before_release() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
@@ -13,13 +13,6 @@ fn before_release() -> (tempfile::TempDir, PathBuf) {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("fixtures/replica/before-release.db");
     std::fs::copy(fixture, &db).unwrap();
     (dir, db)
-}
-
-/// The output of the sqlite3 shell for a statement that must succeed.
-fn sql(db: &Path, statement: &str) -> String {
-    let output = sqlite3(db, statement);
-    assert!(output.status.success(), "{statement}: {}", text(&output.stderr));
-    text(&output.stdout)
 }
 
 const EDITS: &str = "SELECT id, kind, record_id, method, patch, base, state, reason, origin, created_at FROM edits";

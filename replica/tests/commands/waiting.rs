@@ -10,15 +10,13 @@ use hearth_replica::sync::SyncLock;
 use serde_json::{Value, json};
 
 use super::doctor::{every_scope, identity, keyed_replica};
-use super::{FakeResponse, as_keeper, fake_server, refusal, replica, sqlite3, text};
+use super::{FakeResponse, as_keeper, command, fake_server, refusal, replica, sqlite3, text};
 
 /// Longer than any step takes on a slow machine.
 const LONG: Duration = Duration::from_secs(60);
 
 fn begin(db: &Path, arguments: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
-    command.arg("--db").arg(db).args(arguments).env("HOME", db.parent().unwrap()).env_remove("HEARTH_API_KEY");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    command(db, arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn signal(child: &Child, name: &str) {

@@ -2,7 +2,7 @@
 
 use hearth_contract::check::Fields;
 use hearth_contract::schema::{Field, Kind};
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use crate::model::Method;
 use crate::store::merge::normalized;
@@ -63,11 +63,8 @@ fn as_number(value: &Value) -> Option<f64> {
 }
 
 fn as_whole_number(value: &Value) -> Option<i64> {
-    if let Some(whole) = value.as_i64() {
-        return Some(whole);
-    }
-    let whole = as_number(value).filter(|number| number.fract() == 0.0 && number.abs() < 1e15)?;
-    Number::from_f64(whole).map(|_| whole as i64)
+    let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() < 1e15;
+    value.as_i64().or_else(|| as_number(value).filter(is_whole).map(|whole| whole as i64))
 }
 
 #[cfg(test)]

@@ -321,12 +321,8 @@ mod tests {
 
     /// The days of a screen on Saturday, 21 November.
     fn days() -> Days {
-        let day = |day: &str| day.to_owned();
-        Days {
-            weeks: Weeks { today: day("2026-11-21"), this: day("2026-11-22"), next: day("2026-11-29") },
-            from: day("2026-09-22"),
-            until: day("2026-12-31"),
-        }
+        let today = hearth_contract::formats::parse_date("2026-11-21").unwrap();
+        Days { until: "2026-12-31".to_owned(), ..Days::around(today) }
     }
 
     #[test]

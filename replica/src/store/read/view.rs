@@ -54,7 +54,7 @@ impl RowQuery {
 /// An order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sort {
-    /// A field of the kind, `created_at`, `updated_at` or [`WORTH`](super::super::schema::worth::WORTH). Other names stand for
+    /// A field of the kind, a common field such as `rev`, or [`WORTH`](super::super::schema::worth::WORTH). Other names stand for
     /// the title.
     pub column: &'static str,
     /// True: the greatest value comes first.

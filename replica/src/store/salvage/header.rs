@@ -43,10 +43,7 @@ pub(super) fn mend_header(file: &mut fs::File) -> io::Result<Header> {
 /// Mends the header of a work copy.
 pub(super) fn mend_copy(copy: &Path) -> Result<(), StoreError> {
     let open = || fs::OpenOptions::new().read(true).write(true).open(copy);
-    open()
-        .and_then(|mut file| mend_header(&mut file))
-        .map(drop)
-        .map_err(|error| StoreError::File(copy.to_owned(), error))
+    open().and_then(|mut file| mend_header(&mut file)).map(drop).map_err(StoreError::at(copy))
 }
 
 /// True when a page of a file begins like the root page of a table or index.

@@ -111,9 +111,7 @@ fn fill_blank(kept: &Path, blank: &Connection, blank_path: &Path) -> Result<Rebu
 
 /// Writes the original header back into a file whose header was mended.
 fn restore_header(db: &Path, header: &Header) -> Result<(), StoreError> {
-    open_for_repair(db)
-        .and_then(|mut file| file.write_all(header))
-        .map_err(|error| StoreError::File(db.to_owned(), error))
+    open_for_repair(db).and_then(|mut file| file.write_all(header)).map_err(StoreError::at(db))
 }
 
 /// A connection that can lock the damaged file, and the original header when the header had to be mended for it. No connection
@@ -158,7 +156,7 @@ fn hold<'a>(source: &'a Connection, target: &'a mut Connection) -> Result<Backup
 fn put_in_place(db: &Path, new: &Connection) -> Result<(), StoreError> {
     if holds_bytes(db) || !db.exists() {
         delete_database(db)?;
-        private_file(db).map_err(|error| StoreError::File(db.to_owned(), error))?;
+        private_file(db).map_err(StoreError::at(db))?;
     }
     let mut empty = Connection::open(db)?;
     Ok(hold(new, &mut empty)?.run_to_completion(i32::MAX, BUSY_TIMEOUT, None)?)

@@ -35,7 +35,7 @@ pub(crate) fn state(connection: &Connection) -> Result<SchemaState, StoreError> 
     if has_table("_sync")? && has_table(migrations::TABLE_BEFORE_RELEASE)? {
         return Err(StoreError::BeforeRelease);
     }
-    // The newest migration alone has the columns.
+    // An empty database has no such columns.
     let has_stamp = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('_sync') WHERE name = 'schema_stamp')";
     let stored: Option<(String, String)> = match select::value(connection, has_stamp, [])? {
         true => connection

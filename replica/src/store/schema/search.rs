@@ -23,16 +23,6 @@ pub(crate) fn mark_touched(connection: &Connection, kind: Kind, id: &str) -> Res
     Ok(())
 }
 
-/// Deletes the entry of an id that no record has any more. The trigger on updates makes an entry for the new id of a record,
-/// and leaves the old one.
-pub(crate) fn delete_entry(connection: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
-    let key = (kind.as_str(), id);
-    let entry = "DELETE FROM search WHERE rowid = (SELECT id FROM _search_rows WHERE kind = ?1 AND record_id = ?2)";
-    connection.execute(entry, key)?;
-    connection.execute("DELETE FROM _search_rows WHERE kind = ?1 AND record_id = ?2", key)?;
-    Ok(())
-}
-
 /// The most index pages that are merged after one transaction: more than a transaction writes, and few enough to be quick.
 const MERGE_PAGES: i64 = 500;
 
@@ -95,7 +85,7 @@ struct EntryChange<'a> {
 }
 
 /// The change that brings the entry of a record up to date; None when the entry is up to date. Updates `_search_rows`.
-fn entry_change<'a>(tx: &Transaction<'_>, kind: Kind, record: &'a str) -> Result<Option<EntryChange<'a>>, StoreError> {
+fn entry_change<'a>(tx: &Connection, kind: Kind, record: &'a str) -> Result<Option<EntryChange<'a>>, StoreError> {
     let (texts, rowid): (Option<(String, String)>, Option<i64>) =
         tx.prepare_cached(select_texts(kind))?.query_row([record], |row| {
             let exists: bool = row.get(3)?;
@@ -124,12 +114,12 @@ fn entry_change<'a>(tx: &Transaction<'_>, kind: Kind, record: &'a str) -> Result
     Ok(Some(EntryChange { rowid, kind, record, texts, is_new }))
 }
 
-/// Brings the entry of one record up to date, on a connection that fires triggers: something that is no field has changed.
-pub(crate) fn renew_entry(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<(), StoreError> {
+/// Brings the entry of one record up to date at once; deletes the entry of an id that no record has.
+pub(crate) fn renew_entry(tx: &Connection, kind: Kind, id: &str) -> Result<(), StoreError> {
     entry_change(tx, kind, id)?.map_or(Ok(()), |change| write_entry(tx, &change))
 }
 
-fn write_entry(tx: &Transaction<'_>, change: &EntryChange<'_>) -> Result<(), StoreError> {
+fn write_entry(tx: &Connection, change: &EntryChange<'_>) -> Result<(), StoreError> {
     const INSERT: &str =
         "INSERT INTO search (rowid, kind, record_id, title, body, plain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     const REPLACE: &str =

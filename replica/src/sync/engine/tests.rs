@@ -69,6 +69,16 @@ fn too_many_streams() -> HttpResponse {
     HttpResponse { retry_after: Some("60".to_owned()), ..answer(429, &error) }
 }
 
+/// An engine whose random numbers count up from `seed`.
+fn open_engine(db: &std::path::Path, seed: u128) -> Engine {
+    let mut drawn = seed;
+    let chance = Box::new(move || {
+        drawn += 1;
+        drawn
+    });
+    Engine::open(db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, chance).unwrap()
+}
+
 impl Scene {
     /// A live sync with a server whose head is 5.
     fn live() -> Scene {
@@ -79,12 +89,7 @@ impl Scene {
     fn live_after(sql: &str) -> Scene {
         let directory = tempfile::tempdir().unwrap();
         let db = directory.path().join("replica.db");
-        let mut drawn = 6;
-        let chance = Box::new(move || {
-            drawn += 1;
-            drawn
-        });
-        let engine = Engine::open(&db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, chance).unwrap();
+        let engine = open_engine(&db, 6);
         let mut scene = Scene { steady: 0, engine, replica: Replica::open(&db, Origin::Tui).unwrap(), directory };
         Connection::open(&db).unwrap().execute_batch(sql).unwrap();
         let begun = scene.engine.start(1, now()).unwrap();

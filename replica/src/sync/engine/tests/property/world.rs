@@ -56,15 +56,6 @@ pub(super) struct World {
     pub(super) has_decided: bool,
 }
 
-fn open_engine(db: &std::path::Path, seed: u128) -> Engine {
-    let mut drawn = seed;
-    let chance = Box::new(move || {
-        drawn += 1;
-        drawn
-    });
-    Engine::open(db, "http://hearth.test", Until::Stopped, ConflictPolicy::Ask, chance).unwrap()
-}
-
 impl World {
     /// A replica that follows a server with a room and an item.
     pub(super) fn new() -> World {

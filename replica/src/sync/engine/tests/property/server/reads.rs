@@ -9,12 +9,7 @@ use crate::sync::wire::HttpResponse;
 impl Server {
     pub(super) fn read(&self, path: &str) -> HttpResponse {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let parameter = |name: &str| {
-            query
-                .split('&')
-                .find_map(|pair| pair.split_once('=').filter(|(known, _)| *known == name))
-                .map(|pair| pair.1)
-        };
+        let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
         let list = |data: Vec<Value>, has_more: bool, cursor: Option<String>| {
             let feed = json!({ "head": self.head(), "oldest": self.oldest + 1, "retention_seconds": null });
             let page = json!({ "has_more": has_more, "next_cursor": cursor });
