@@ -40,18 +40,17 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Compares the next older edit with the server's record. `is_certain`: the server shows the effect of no edit in scope.
-    fn add(&mut self, mut edit: ComparedEdit, server_version: Option<&rows::StoredRecord>, is_certain: bool) {
+    /// Compares the next older edit. `is_shown`: whether the server has the edit, with these of its values.
+    fn add(&mut self, mut edit: ComparedEdit, is_shown: impl Fn(&Fields) -> bool) {
         let record = (edit.lost.kind, edit.lost.record.clone());
         let written = if edit.method == Method::Delete { edit.base.clone() } else { edit.patch.clone() };
         let remaining = match edit.method {
-            Method::Update => self.drop_overwritten(&record, &mut edit, &written, server_version),
+            Method::Update => self.drop_overwritten(&record, &mut edit, &written, &is_shown),
             _ => edit.patch.clone(),
         };
         // When the later edit is lost too, only the later edit is offered again.
         let is_overwritten = edit.method == Method::Update && remaining.is_empty() || self.deleted.contains(&record);
-        let is_visible = !is_certain && shows_effect(edit.method, edit.lost.kind, &remaining, server_version);
-        let is_lost = edit.in_scope && !is_overwritten && !is_visible;
+        let is_lost = edit.in_scope && !is_overwritten && !is_shown(&remaining);
         if edit.method == Method::Delete {
             self.deleted.insert(record.clone());
         }
@@ -70,7 +69,7 @@ impl Comparison {
         record: &(Kind, String),
         edit: &mut ComparedEdit,
         written: &Fields,
-        server_version: Option<&rows::StoredRecord>,
+        is_shown: impl Fn(&Fields) -> bool,
     ) -> Fields {
         let later = self.later.entry(record.clone()).or_default();
         // A subject is one value in two fields. While one half is not overwritten, the edit keeps the other half too.
@@ -84,8 +83,7 @@ impl Comparison {
             }
             edit.patch.shift_remove(name);
             let before = edit.base.shift_remove(name);
-            let field = Fields::from_iter([(name.clone(), value.clone())]);
-            if server_version.is_some_and(|stored| holds(record.0, &stored.fields, &field)) {
+            if is_shown(&Fields::from_iter([(name.clone(), value.clone())])) {
                 *overwriter = None;
             } else if let (Some(index), Some(before)) = (*overwriter, before) {
                 // Both edits are lost, so the base of the later edit becomes the value before the earlier edit.
@@ -129,18 +127,16 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: &Scope<'_>) -> Result<Vec<C
     while let Some(row) = found.next()? {
         let lost = Candidate::read(row)?;
         let server_version = if is_certain { None } else { base::present(tx, lost.kind, &lost.record)? };
+        let (kind, method): (Kind, Method) = (lost.kind, row.get(3)?);
         let in_scope = match scope {
             Scope::Accepted(numbers) => numbers.contains(&lost.edit),
             _ => row.get(6)?,
         };
-        let edit = ComparedEdit {
-            lost,
-            method: row.get(3)?,
-            patch: rows::object(row, 4)?,
-            base: rows::object(row, 5)?,
-            in_scope,
-        };
-        comparison.add(edit, server_version.as_ref(), is_certain);
+        let edit = ComparedEdit { lost, method, patch: rows::object(row, 4)?, base: rows::object(row, 5)?, in_scope };
+        comparison.add(edit, |values| match is_certain {
+            true => !in_scope,
+            false => shows_effect(method, kind, values, server_version.as_ref()),
+        });
     }
     drop(found);
     let table = if let Scope::Accepted(_) = scope { "edits" } else { "edit_history" };

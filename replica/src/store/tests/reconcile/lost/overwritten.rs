@@ -182,6 +182,19 @@ fn lost_edits_of_subject_are_sent_in_order() {
     assert_eq!(scene.states(), "waiting waiting");
 }
 
+/// The restored server has the first title: the lost edit changes that one, and can be sent again.
+#[test]
+fn lost_edit_follows_an_edit_before_the_fork() {
+    for fork in [Some(6), None] {
+        let mut scene = overwritten_here();
+        scene.recovers(&restored(fork));
+        ends_with_task(&mut scene, 6, noted("B"), true);
+        let lost = "SELECT id, base ->> 'title' FROM edits WHERE method = 'update'";
+        assert_eq!(scene.rows(lost), json!([[3, "B"]]), "{fork:?}");
+        scene.retry(3).unwrap();
+    }
+}
+
 #[test]
 fn recreated_record_is_not_deleted() {
     let mut scene = Scene::new();
