@@ -21,6 +21,7 @@ pub(crate) mod decide;
 pub(crate) mod decisions;
 pub(crate) mod edit_ids;
 mod error;
+pub(crate) mod frozen_request;
 pub(crate) mod history;
 mod list;
 pub(crate) mod missed_events;

@@ -96,14 +96,6 @@ pub(super) fn give_up_unanswered(tx: &Connection, edit: i64) -> Result<(), Store
     Ok(())
 }
 
-/// The SQL condition that an edit has a frozen request, which may still be sent again. `edit`: the name of its row in `edits`.
-pub(crate) fn has_frozen_request(edit: &str) -> String {
-    format!(
-        "({edit}.idempotency_key IS NOT NULL
-          AND NOT coalesce((SELECT o.given_up FROM _outbox o WHERE o.edit_id = {edit}.id), 0))"
-    )
-}
-
 /// Forgets of ended edits, and of their parts, what only an unconfirmed edit has. `list`: as [`id_list`] writes it.
 pub(super) fn clear_ended(tx: &Connection, list: &str) -> Result<(), StoreError> {
     let ids = "SELECT CAST(key AS INTEGER) FROM json_each(?1)";

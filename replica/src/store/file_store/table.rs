@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
 use crate::model::FileState;
-use crate::store::edits::outbox::has_frozen_request;
+use crate::store::edits::frozen_request::has_frozen_request;
 use crate::store::file_store::bytes::FileFacts;
 use crate::store::{StoreError, select};
 

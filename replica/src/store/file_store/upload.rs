@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::model::{FileState, LogLevel, ReasonCode};
 use crate::store::captures::exchange;
-use crate::store::edits::outbox::{self, has_frozen_request};
+use crate::store::edits::frozen_request::has_frozen_request;
+use crate::store::edits::outbox;
 use crate::store::file_store::table;
 use crate::store::{StoreError, gate, log, select};
 
