@@ -93,20 +93,24 @@ async fn concurrent_writers_lose_and_double_nothing() {
         }
         made
     };
-    let db = device.db.as_str();
+    let db = device.db.clone();
     let writers = async {
-        let refused = tokio::task::block_in_place(|| {
+        // On a thread of their own: else the other client would begin only after them.
+        let refused = tokio::task::spawn_blocking(move || {
+            let db = db.as_str();
             std::thread::scope(|scope| {
                 let shells: Vec<_> =
                     (0..SHELLS).map(|n| scope.spawn(move || shell(db, &format!("shell {n}")))).collect();
                 person(db);
                 shells.into_iter().flat_map(|shell| shell.join().unwrap()).collect::<Vec<_>>()
             })
-        });
+        })
+        .await;
         over.store(true, Ordering::Relaxed);
-        refused
+        refused.unwrap()
     };
     let (refused, made) = tokio::join!(writers, elsewhere);
+    assert!(made > 0, "the other client has written meanwhile");
     assert_eq!(refused, Vec::<String>::new());
     settled(&device);
 

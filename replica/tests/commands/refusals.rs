@@ -138,7 +138,7 @@ fn deletion_question_names_database() {
 #[test]
 fn rebuild_waits_for_open_question() {
     let begun = |db: &Path| {
-        let printed = "SELECT count(*) FROM sync_log WHERE text LIKE 'Reading everything again%'";
+        let printed = "SELECT count(*) FROM sync_log WHERE text LIKE 'Comparing all records%'";
         text(&sqlite3(db, printed).stdout)
     };
     let paused = "UPDATE _sync SET backfilled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";

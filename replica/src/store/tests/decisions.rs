@@ -82,11 +82,12 @@ fn resolve_mine_keeps_subject_whole() {
 }
 
 #[test]
-fn resolve_theirs_updates_later_base() {
+fn edit_after_a_dropped_value_has_its_base() {
     let mut scene = in_conflict();
     scene.does("UPDATE tasks SET title = 'Mine again'");
     let resolution = Resolution { fields: BTreeMap::from([("title".to_owned(), Choice::Theirs)]), rest: None };
     scene.resolve(1, &resolution).unwrap();
+    // The later edit stands alone now: its base is what stood before the dropped one.
     assert_eq!(scene.one("SELECT json_extract(base, '$.title') FROM edits WHERE id = 2"), "Paint");
 }
 

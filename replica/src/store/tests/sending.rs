@@ -387,7 +387,7 @@ fn bulk_operations_have_own_if_match() {
 }
 
 #[test]
-fn adapted_edit_shows_in_row() {
+fn half_of_a_cleared_subject_is_sent_and_shown_whole() {
     let mut scene = Scene::new();
     let [car, bus] = [(1, ROOM), (2, HOME)];
     for (rev, id) in [car, bus] {

@@ -54,7 +54,7 @@ fn on_the_way_as_one() -> Scene {
 }
 
 #[test]
-fn undo_of_key_refused_delete_leaves_nothing() {
+fn undo_of_delete_with_refused_key_keeps_the_earlier_update() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; DELETE FROM tasks");
     scene.attempt([1, 2], WriteOutcome::KeyRefused { reason: "the key may not write tasks".to_owned() });
     assert_eq!(

@@ -69,7 +69,7 @@ fn refused_completion_time_is_left_to_server() {
 }
 
 #[test]
-fn changed_edit_completes_as_any() {
+fn edit_changed_to_done_shows_the_next_task() {
     let mut scene = Scene::with(monthly(5, "open"));
     scene.does("UPDATE tasks SET title = 'Mine'");
     let done = json!({ "status": "done" }).as_object().cloned().unwrap();

@@ -173,8 +173,7 @@ fn merged_edit_is_offered_when_lost() {
     assert_eq!(scene.states(), "conflict");
 }
 
-/// A car that the server accepted and that never came back here, with an update that the server refused because the car
-/// was missing.
+/// A car that the server accepted and that no event has shown, with an update that is not sent.
 fn taken_and_gone(backfilled: bool) -> Scene {
     let mut scene = Scene::new();
     if backfilled {
@@ -186,7 +185,7 @@ fn taken_and_gone(backfilled: bool) -> Scene {
 }
 
 #[test]
-fn edit_overwritten_in_gap_is_offered() {
+fn accepted_create_that_lists_lack_is_offered() {
     let mut scene = taken_and_gone(true);
     scene.recovers_at(&gap(), 90);
     assert_eq!(scene.sweeps(Kind::Vehicle, &[], 90), SweepOutcome::Done);

@@ -67,7 +67,7 @@ fn first_profile_update_resends_in_step_only() {
     scene.does("UPDATE property SET city = 'Bruges'").is_at_present(2).greets(3, &[]);
     assert_eq!(scene.plan(), [0; 0], "only the feed can tell whether it is in");
     scene.hear(profile(3, "Liege"));
-    // The form of the key does not matter.
+    // A refused key does not change what the plan knows.
     crate::store::sync_state::set_phase(&mut scene.db, crate::model::Phase::NeedsKey, None, None, None, at(0)).unwrap();
     assert_eq!(scene.plan(), [1], "the feed has come to the present without it");
 }

@@ -34,7 +34,7 @@ fn edit_passed_by_tail_is_offered_at_the_end() {
 }
 
 #[test]
-fn edit_overwritten_in_backfill_is_not_lost() {
+fn accepted_create_that_a_backfill_leaves_out_is_offered() {
     for is_answered_late in [false, true] {
         let mut scene = Scene::written(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
         scene.send(1);
