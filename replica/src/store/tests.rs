@@ -264,11 +264,11 @@ impl Scene {
     }
 
     /// The first value of a query, as text.
+    #[track_caller]
     fn one(&self, text: &str) -> String {
-        self.db.query_row(text, [], |row| Ok(super::rows::sql_to_json(row.get_ref(0)?))).map_or_else(
-            |error| error.to_string(),
-            |value| value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-        )
+        let found = self.db.query_row(text, [], |row| Ok(super::rows::sql_to_json(row.get_ref(0)?)));
+        let value = found.unwrap_or_else(|error| panic!("{text}: {error}"));
+        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
     }
 
     /// The rows that a query finds: a JSON array of rows, each an array of its columns.
