@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::model::{CapturePurpose, CaptureState, LogLevel};
 use crate::store::{StoreError, gate, log, select};
 
-/// After so many attempts a capture is still sent again when the server does not have its files; after one more the server's refusal
-/// counts.
+/// After so many attempts a capture is still sent again when the server does not have its files. After one more, the server's
+/// refusal counts.
 const ATTEMPTS_MAX: i64 = 3;
 
 /// Something that the server does not know yet.
@@ -37,7 +37,8 @@ const FILES_ARE_THERE: &str = "NOT EXISTS (SELECT 1 FROM json_each(c.files) j LE
          WHERE f.state IS NULL OR f.state NOT IN ('present', 'wanted'))
      AND NOT EXISTS (SELECT 1 FROM edits e WHERE e.record_id IN (c.room_id, c.subject_id) AND e.method = 'create')";
 
-/// The oldest capture of which something can be sent now. A capture waits for its files; an acceptance waits until the server has the record.
+/// The oldest capture of which something can be sent now. A capture waits for its files; an acceptance waits until the server has
+/// the record.
 pub(crate) fn unsent(connection: &Connection) -> Result<Option<Unsent>, StoreError> {
     let text = format!(
         "SELECT id, purpose, state, server_id, idempotency_key, files, room_id, note, subject_type, subject_id,

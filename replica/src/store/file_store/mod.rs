@@ -4,7 +4,8 @@
 //! - [`bytes`]: the folder. Bytes stand there under their hash before a row says so.
 //! - [`table`]: the rows. [`list`]: rows with the documents that name them. [`attach`]: a new file and its document, as an edit.
 //! - [`texts`]: what the server has read in them.
-//! - [`upload`]: what follows from an upload or a download; edits that wait for a file. [`retry`]: edits that failed because of their file. [`upkeep`]: brings rows and folder together, removes old files.
+//! - [`upload`]: what follows from an upload or a download; edits that wait for a file. [`retry`]: edits that failed because of
+//!   their file. [`upkeep`]: brings rows and folder together, removes old files.
 
 pub(crate) mod attach;
 pub(crate) mod bytes;

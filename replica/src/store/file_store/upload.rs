@@ -10,8 +10,8 @@ use crate::store::edits::outbox;
 use crate::store::file_store::table;
 use crate::store::{StoreError, gate, log, select};
 
-/// After so many attempts an edit is still sent again when the server does not have its file; after one more the server's refusal
-/// counts.
+/// After so many attempts an edit is still sent again when the server does not have its file. After one more, the server's
+/// refusal counts.
 const ATTEMPTS_MAX: i64 = 3;
 
 /// SQL condition: the edit `e` names a file whose bytes are not yet on the server.

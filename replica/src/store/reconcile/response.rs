@@ -40,8 +40,8 @@ fn save_response(tx: &Transaction<'_>, query: &ReconcileQuery, found: &Reconcile
             let of_kind = found.deletions.iter().filter(|(of, _)| *of == kind).map(|(_, listed)| *listed);
             listing::save_page(tx, kind, &of_kind.collect::<Vec<_>>())
         }),
-        // These records are noted as a page of ids would list them. The newest entry of an id counts. After a server restore the revision of a
-        // single record may be lower than the listed one.
+        // These records are noted as a page of ids would list them. The newest entry of an id counts. After a server restore, the
+        // revision of a single record may be lower than the listed one.
         ReconcileQuery::Record { kind, .. } | ReconcileQuery::List { kind, since: None, .. } => {
             save_records(*kind)?;
             let page = found.records.iter().map(listed).collect::<Result<Vec<_>, _>>()?;

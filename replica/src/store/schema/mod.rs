@@ -2,9 +2,10 @@
 //! sent or how events arrive.
 //!
 //! - [`renew`]: is the database made from this description, and is everything there? [`table_sql`]: the typed tables.
-//! - [`triggers`], [`trigger_sql`], [`rules`], [`computed`], [`mod@search`], [`protected`]: the triggers. [`views`]; [`order`]: the indexes behind the lists.
-//! - [`worth`]: what an item is worth. [`plain_words`]: the plain form of searched texts. [`user_objects`]: what people
-//!   have added to the replica's tables.
+//! - [`triggers`], [`trigger_sql`], [`rules`], [`computed`], [`mod@search`], [`protected`]: the triggers. [`views`]: the views.
+//!   [`order`]: the indexes behind the lists.
+//! - [`worth`]: what an item is worth. [`plain_words`]: the plain form of searched texts. [`user_objects`]: what people have added to
+//!   the replica's tables.
 
 mod computed;
 pub(crate) mod order;

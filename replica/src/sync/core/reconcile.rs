@@ -1,6 +1,6 @@
 //! The reconcile brings all collections in step by the server's lists: after a gap in the feed by what changed, after a server
-//! restore or on a person's request by comparing everything. Decides the next request. The feed runs at the same time and never waits. Must not know the link or the
-//! push, or how lists are stored: what it needs of the feed is an argument.
+//! restore or on a person's request by comparing everything. Decides the next request. The feed runs at the same time and never
+//! waits. Must not know the link or the push, or how lists are stored: what it needs of the feed is an argument.
 //!
 //! Why the result is correct: the feed brings every change after the cursor at which the reconcile began. The lists bring
 //! the rest. Of two versions of a record, the higher rev is newer, in whatever order they arrive. A record absent from the

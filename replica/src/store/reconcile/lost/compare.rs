@@ -18,7 +18,7 @@ const AT_UNKNOWN_POSITION: &str = "rev IS NULL AND id NOT IN (SELECT edit_id FRO
 
 /// An edit with the values to look for.
 struct ComparedEdit {
-    lost: Candidate,
+    candidate: Candidate,
     method: Method,
     patch: Fields,
     base: Fields,
@@ -42,7 +42,7 @@ struct Comparison {
 impl Comparison {
     /// Compares the next older edit. `is_shown`: whether the server has the edit, with these of its values.
     fn add(&mut self, mut edit: ComparedEdit, is_shown: impl Fn(&Fields) -> bool) {
-        let record = (edit.lost.kind, edit.lost.record.clone());
+        let record = (edit.candidate.kind, edit.candidate.record.clone());
         let written = if edit.method == Method::Delete { edit.base.clone() } else { edit.patch.clone() };
         let remaining = match edit.method {
             Method::Update => self.drop_overwritten(&record, &mut edit, &written, &is_shown),
@@ -125,14 +125,15 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: &Scope<'_>) -> Result<Vec<C
     let mut statement = tx.prepare_cached(&text)?;
     let mut found = statement.query([ReasonCode::LostByServer])?;
     while let Some(row) = found.next()? {
-        let lost = Candidate::read(row)?;
-        let server_version = if is_certain { None } else { base::present(tx, lost.kind, &lost.record)? };
-        let (kind, method): (Kind, Method) = (lost.kind, row.get(3)?);
+        let candidate = Candidate::read(row)?;
+        let server_version = if is_certain { None } else { base::present(tx, candidate.kind, &candidate.record)? };
+        let (kind, method): (Kind, Method) = (candidate.kind, row.get(3)?);
         let in_scope = match scope {
-            Scope::Accepted(numbers) => numbers.contains(&lost.edit),
+            Scope::Accepted(numbers) => numbers.contains(&candidate.edit),
             _ => row.get(6)?,
         };
-        let edit = ComparedEdit { lost, method, patch: rows::object(row, 4)?, base: rows::object(row, 5)?, in_scope };
+        let edit =
+            ComparedEdit { candidate, method, patch: rows::object(row, 4)?, base: rows::object(row, 5)?, in_scope };
         comparison.add(edit, |values| match is_certain {
             true => !in_scope,
             false => shows_effect(method, kind, values, server_version.as_ref()),
@@ -142,9 +143,9 @@ pub(super) fn find_lost(tx: &Transaction<'_>, scope: &Scope<'_>) -> Result<Vec<C
     let table = if let Scope::Accepted(_) = scope { "edits" } else { "edit_history" };
     let mut write = tx.prepare_cached(&format!("UPDATE {table} SET patch = ?2, base = ?3 WHERE id = ?1"))?;
     let mut all = Vec::new();
-    for ComparedEdit { lost, patch, base, .. } in comparison.lost.into_iter().rev() {
-        write.execute((lost.edit, rows::json_text(&patch), rows::json_text(&base)))?;
-        all.push(lost);
+    for ComparedEdit { candidate, patch, base, .. } in comparison.lost.into_iter().rev() {
+        write.execute((candidate.edit, rows::json_text(&patch), rows::json_text(&base)))?;
+        all.push(candidate);
     }
     Ok(all)
 }

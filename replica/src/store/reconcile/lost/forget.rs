@@ -17,13 +17,13 @@ pub(crate) fn forget(tx: &Transaction<'_>, fork: Option<i64>, whole: bool) -> Re
         compare::note_overwritten(tx, fork.is_some())?;
     }
     drop_preconditions(tx, fork)?;
-    let first_lost = fork.map(|fork| compare::find_lost(tx, &Scope::ConfirmedAfter(fork))).transpose()?;
+    let lost = fork.map(|fork| compare::find_lost(tx, &Scope::ConfirmedAfter(fork))).transpose()?;
     let fork = fork.unwrap_or(0);
-    // The new history may contain these edits too. Only the server's records at the end of the reconcile can tell.
+    // Other changes have these positions by now. What the new history contains, the records show at the end of the reconcile.
     tx.execute("UPDATE edit_history SET rev = NULL WHERE rev > ?1", [fork])?;
     tx.execute("UPDATE _outbox SET acked_rev = NULL WHERE acked_rev > ?1", [fork])?;
     base::forget_revs(tx, fork, false)?;
-    give_back(tx, &Reason::LostWithHistory, &first_lost.unwrap_or_default())
+    give_back(tx, &Reason::LostWithHistory, &lost.unwrap_or_default())
 }
 
 /// Drops requests with a revision of the discarded history, because the new history may have the same revision with

@@ -1,9 +1,9 @@
 //! What a restored server has lost. Revisions of the discarded history mean nothing any more, and edits that only that history
 //! contained are offered again. Must not send.
 //!
-//! - [`candidate`]: an edit that may be lost. [`compare`]: whether the server shows the effect of an edit.
-//! - [`forget`](mod@forget), [`end`], [`notice`](mod@notice): when the restore is
-//!   noticed, at the end of the reconcile, and with each batch of the feed. [`offer`]: lost edits wait for a person.
+//! - [`candidate`]: an edit that is compared with the server's records. [`compare`]: whether the server shows the effect of an edit.
+//! - [`forget`](mod@forget): when the restore is noticed. [`notice`](mod@notice): with each batch of the feed. [`end`]: at the end
+//!   of the reconcile. [`offer`]: lost edits wait for a person.
 
 mod candidate;
 mod compare;

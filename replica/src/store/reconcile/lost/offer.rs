@@ -1,4 +1,4 @@
-//! Candidate edits wait for a person again. Must not decide which edits are lost.
+//! Lost edits wait for a person again. Must not decide which edits are lost.
 
 use rusqlite::Transaction;
 

@@ -86,8 +86,8 @@ impl StreamHealth {
         is_live && self.end_finding()
     }
 
-    /// The stream was refused or has ended. `pause` and `retry_after`: milliseconds until the next
-    /// stream, as drawn and as the server asks. Returns whether polls fill the time until then.
+    /// The stream was refused or has ended. `pause` and `retry_after`: milliseconds until the next stream, as drawn and as the server
+    /// asks. Returns whether polls fill the time until then.
     pub(super) fn on_failure(&mut self, now: Millis, pause: Millis, retry_after: Option<Millis>, why: String) -> bool {
         self.failures = if self.is_stable(now) { 1 } else { self.failures.saturating_add(1) };
         let pause = if self.finding.is_some() { self.trial_pause() } else { Some(pause) };

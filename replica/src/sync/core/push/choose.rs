@@ -15,9 +15,9 @@ const BULK_BYTES_MAX: usize = 64 << 10;
 const BULK_FROM: usize = 5;
 
 impl Push {
-    /// Chooses the edits of the next request, as indexes in [`Push::ready`]. Err: nothing can be sent now; None inside when no
-    /// time is awaited: no edit is ready, or only failed ones while another failed request is in flight. Failed edits go last, and only one request with failed edits is in flight: such a request may again wait
-    /// for the whole timeout.
+    /// Chooses the edits of the next request, as indexes in [`Push::ready`]. Failed edits go last, and only one request with failed
+    /// edits is in flight: such a request may again wait for the whole timeout. Err: nothing can be sent now; None inside when no
+    /// time is awaited: no edit is ready, or only failed ones while another failed request is in flight.
     pub(super) fn choose(&self, now: Millis) -> Result<Vec<usize>, Option<Delay>> {
         let (mut soonest, mut is_limited): (Option<Millis>, bool) = (None, false);
         let mut not_before = |at: Millis| soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
