@@ -200,8 +200,8 @@ impl Link {
     /// Takes a fact that another machine tells.
     pub(super) fn hear(&mut self, turn: &mut Turn, fact: &Fact, others: Others) {
         match fact {
-            Fact::FeedWanted { accepted } => {
-                self.accepted_head = self.accepted_head.max(*accepted);
+            Fact::FeedWanted { position } => {
+                self.head_in_answers = self.head_in_answers.max(*position);
                 self.poll_soon(turn.now);
             }
             Fact::CursorRefused(refusal) => self.refused(turn, refusal.clone(), others),

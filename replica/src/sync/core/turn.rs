@@ -34,9 +34,8 @@ pub(super) enum Fact {
     Paused,
     /// Requests carry another key from now on.
     KeyChanged,
-    /// The feed has something to bring: the event of an edit that the server has `accepted` at this position, or what the
-    /// reconcile waits for.
-    FeedWanted { accepted: Option<i64> },
+    /// The feed has something to bring: an answer to an edit or to the reconcile was ahead of the feed, at this position.
+    FeedWanted { position: Option<i64> },
     /// The reconcile has learnt that the server refuses the feed cursor.
     CursorRefused(Refusal),
     /// The reconcile has ended: the tables are compared.

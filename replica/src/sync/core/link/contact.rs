@@ -101,7 +101,7 @@ impl Link {
     /// The server has accepted the feed cursor, by stream or by poll: contact begins.
     pub(super) fn begin_contact(&mut self, turn: &mut Turn, server: ServerInfo) {
         self.home_id = Some(server.identity.home_id.clone());
-        (self.head_at_contact, self.accepted_head) = (server.feed_head.head, None);
+        (self.head_at_contact, self.head_in_answers) = (server.feed_head.head, None);
         (self.reason, self.key_refusal, self.failures) = (None, None, 0);
         turn.tell(Fact::ContactBegan(server.identity.limits));
         turn.act(Action::SaveContact(server));

@@ -98,7 +98,7 @@ impl Link {
         let State::Following(Following { greeting, poll, stream, is_current }) = &mut self.state else { return };
         let known_head = match greeting {
             Some(server) => server.feed_head.head,
-            None => self.head_at_contact.max(self.accepted_head),
+            None => self.head_at_contact.max(self.head_in_answers),
         };
         let is_catching_up = *stream == StreamState::Waiting && !*is_current && greeting.is_none();
         match std::mem::replace(poll, PollState::Asked { is_outdated: false, known_head }) {

@@ -213,7 +213,7 @@ fn give(link: &mut Link, turn: &mut Turn, input: &str) {
         "write failed" => disk_full(),
         "id gap applied" => Input::Applied { cursor: None, position: 9, has_id_gap: true },
         "comparison ended" => return link.hear(turn, &Fact::Compared, Others::default()),
-        "feed wanted" => return link.hear(turn, &Fact::FeedWanted { accepted: None }, Others::default()),
+        "feed wanted" => return link.hear(turn, &Fact::FeedWanted { position: None }, Others::default()),
         "identity" => Input::Greeted(Ok(Greeting::Identity(identity("home", &[])))),
         "other home" => Input::Greeted(Ok(Greeting::Identity(identity("other", &[])))),
         "head" => head(),

@@ -61,7 +61,7 @@ impl Push {
         for (edit, answer) in all {
             match answer {
                 Ok(rev) => {
-                    turn.tell(Fact::FeedWanted { accepted: rev });
+                    turn.tell(Fact::FeedWanted { position: rev });
                     outcomes.push((edit, WriteOutcome::Sent { rev }));
                 }
                 Err(refusal) => {

@@ -43,9 +43,10 @@ impl Reconciler {
         (running.failures, running.last_failure, running.key_refusal) = (0, None, None);
         let is_ahead = found.as_of > running.position(feed)
             && !hearth_simulated::planted(hearth_simulated::PlantedFault::ListsAheadOfFeed);
+        let position = Some(found.as_of);
         running.wait = Wait::Feed(query, found);
         match is_ahead {
-            true => turn.tell(Fact::FeedWanted { accepted: None }),
+            true => turn.tell(Fact::FeedWanted { position }),
             false => self.caught_up(turn, feed),
         }
     }

@@ -5,7 +5,7 @@ use super::*;
 impl Scene {
     /// The server has accepted an edit at this position.
     fn accepted(&mut self, now: Millis, rev: i64) {
-        let fact = Fact::FeedWanted { accepted: Some(rev) };
+        let fact = Fact::FeedWanted { position: Some(rev) };
         self.link.hear(&mut Turn::new(now, self.backoff.clone()), &fact, self.others);
     }
 }

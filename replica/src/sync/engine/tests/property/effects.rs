@@ -96,6 +96,13 @@ pub(super) fn check_offers(world: &World, position: i64) -> Result<(), String> {
     Ok(())
 }
 
+/// True when an edit took the value of this one back. A create that carries out an undo has no field for a null.
+fn is_undone(db: &Connection, edit: &Edit) -> bool {
+    let text = "SELECT EXISTS (SELECT 1 FROM _outbox JOIN edit_history h ON h.id = undone_by
+                WHERE edit_id = ?1 AND h.outcome IN ('confirmed', 'merged'))";
+    db.query_row(text, [edit.id], |row| row.get(0)).unwrap()
+}
+
 /// The server has the effect of every confirmed and merged edit, or had it until somebody replaced it.
 pub(super) fn check_effects(world: &World) -> Result<(), String> {
     let (server, ended) = (&world.server, edits(&world.script, "edit_history", "outcome"));
@@ -112,6 +119,9 @@ pub(super) fn check_effects(world: &World) -> Result<(), String> {
         }
         let later = || ended[index + 1..].iter().filter(|later| later.record == edit.record);
         if later().any(|later| later.method == "delete") {
+            continue;
+        }
+        if edit.method == "update" && is_undone(&world.script, edit) {
             continue;
         }
         let mut patch = edit.patch.clone();
