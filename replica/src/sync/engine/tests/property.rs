@@ -224,6 +224,22 @@ fn known_sequences_keep_the_invariants() {
             ],
         ),
         (
+            "a restore that the cursor survives takes back a delete, and the feed has not shown the record yet",
+            vec![
+                create(),
+                Operation::Create { item: true },
+                create(),
+                answered(),
+                answered(),
+                create(),
+                answered(),
+                answered(),
+                Operation::Delete { row: 1 },
+                answered(),
+                restore(1, false),
+            ],
+        ),
+        (
             "a restore that the cursor survives takes back the change for which the reconcile waits",
             vec![
                 create(),
