@@ -46,7 +46,14 @@ impl Scene {
     }
 
     /// The server lists these ids as the whole of a kind, and the sweep deletes the others.
-    pub(super) fn sweeps(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
+    #[track_caller]
+    pub(super) fn sweeps(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> &mut Self {
+        assert_eq!(self.sweep(kind, ids, as_of), SweepOutcome::Done, "{kind}");
+        self
+    }
+
+    /// The same, but the sweep may ask a person.
+    pub(super) fn sweep(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
         if matches!(reconcile::load(&self.db).unwrap().unwrap().scope, ReconcileScope::Changed { .. }) {
             let step = ReconcileStep::Ids { kind, cursor: None, as_of: None };
             reconcile::compare_everything(&mut self.db, &step).unwrap();
@@ -84,7 +91,7 @@ impl Scene {
             self.is_listed(kind, records.clone(), as_of);
             let id = |record| (Fields::get(record, "id").unwrap().as_str().unwrap(), record["rev"].as_i64().unwrap());
             let ids: Vec<(&str, i64)> = records.iter().map(id).collect();
-            assert_eq!(self.sweeps(kind, &ids, as_of), SweepOutcome::Done, "{kind}");
+            self.sweeps(kind, &ids, as_of);
         }
         self.finishes_at(as_of)
     }
@@ -93,7 +100,7 @@ impl Scene {
     fn lists_rooms(&mut self, numbers: std::ops::RangeInclusive<i64>, as_of: i64) -> SweepOutcome {
         let rooms: Vec<(String, i64)> = numbers.map(|n| (room_id(n), n)).collect();
         let rooms: Vec<(&str, i64)> = rooms.iter().map(|(id, rev)| (id.as_str(), *rev)).collect();
-        self.sweeps(Kind::Room, &rooms, as_of)
+        self.sweep(Kind::Room, &rooms, as_of)
     }
 }
 
@@ -140,14 +147,12 @@ fn with_rooms_at_present(count: i64) -> Scene {
 /// A task whose accepted delete lies in a gap: by position 90 the task is not listed.
 fn deleted_in_gap() -> Scene {
     let mut scene = Scene::edited_at_present("DELETE FROM tasks");
-    scene.accept(1, 9).recovers_at(&gap(), 90);
-    scene.sweeps(Kind::Task, &[], 90);
-    scene.finishes();
+    scene.accept(1, 9).recovers_at(&gap(), 90).sweeps(Kind::Task, &[], 90).finishes();
     scene
 }
 
 /// The server was restored to an older copy.
-fn restored(fork: Option<i64>) -> ReconcileCause {
+pub(super) fn restored(fork: Option<i64>) -> ReconcileCause {
     ReconcileCause::Restored { resume: Some("r".into()), fork }
 }
 
@@ -170,9 +175,8 @@ fn gap_reconcile_keeps_pending_edits() {
     assert_eq!(scene.row("SELECT position, head FROM _sync"), json!([7, 91]), "what the tail says is not all there is");
     scene.is_listed(Kind::Vehicle, vec![record(CAR, 80, json!({ "name": "Bus" }))], 90);
     scene.is_listed(Kind::Document, vec![record(HOME, 85, json!({ "title": "Late" }))], 90);
-    assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
-    assert_eq!(scene.sweeps(Kind::Room, &[], 90), SweepOutcome::Done);
-    scene.finishes().shows("SELECT position, backfilled FROM _sync", json!([91, 1]));
+    scene.sweeps(Kind::Task, &[], 90).sweeps(Kind::Room, &[], 90).finishes();
+    scene.shows("SELECT position, backfilled FROM _sync", json!([91, 1]));
     assert_eq!(scene.column("SELECT title FROM tasks"), json!(["Mine"]));
     assert_eq!(scene.one("SELECT name FROM vehicles"), "Bus");
     assert_eq!(scene.one("SELECT title FROM documents"), "Deed", "the newer form stays");
@@ -248,8 +252,7 @@ fn deleted_visible_record_is_counted_once() {
     scene.hear(deleted(6));
     let sentence = "SELECT count(*) FROM sync_log WHERE text LIKE '%needs you%' OR text LIKE '%deleted on the server%'";
     assert_eq!((scene.states().as_str(), scene.one(sentence).as_str()), ("conflict", "1"));
-    scene.recovers(&asked());
-    assert_eq!(scene.sweeps(Kind::Task, &[], 90), SweepOutcome::Done);
+    scene.recovers(&asked()).sweeps(Kind::Task, &[], 90);
     scene.shows("SELECT deleted_count, counts_at_start ->> 'task' FROM _reconcile", json!([0, 0]));
     assert_eq!((scene.one("SELECT title FROM tasks").as_str(), scene.one(sentence).as_str()), ("Mine", "1"));
 }
@@ -286,7 +289,7 @@ fn guard_ignores_records_deleted_here() {
 
     // The older copy lacks the room deleted here and the room created since. Nobody has deleted the latter.
     let mut scene = of_rooms(3, 1, &restored(Some(0)));
-    assert_eq!(scene.sweeps(Kind::Room, &[(&room_id(2), 2)], 200), SweepOutcome::Done);
+    scene.sweeps(Kind::Room, &[(&room_id(2), 2)], 200);
     let words = sentence(&mut scene);
     assert!(words.starts_with("Everything is compared with the server; it no longer has 1 record."), "{words}");
     assert!(words.ends_with("The server was put back and no longer has 1 of 2 rooms: Room 3."), "{words}");
@@ -498,8 +501,8 @@ fn conflict_with_delete_ends_when_restore_brings_record_back() {
 #[test]
 fn maybe_applied_edit_stays_with_person_when_restore_brings_record_back() {
     let mut scene = sent_before_a_gap();
-    scene.sweeps(Kind::Task, &[], 90);
-    scene.finishes_at(90).shows("SELECT state, reason_code FROM edits", json!(["conflict", "deleted_there"]));
+    scene.sweeps(Kind::Task, &[], 90).finishes_at(90);
+    scene.shows("SELECT state, reason_code FROM edits", json!(["conflict", "deleted_there"]));
     // The update may have been event 6, and its reversal event 7.
     scene.recovers(&restored(Some(7))).is_listed(Kind::Task, vec![listed_task(7, "Paint", "low")], 7);
     scene.finishes_at(7).shows("SELECT state, reason_code FROM edits", json!(["conflict", "maybe_applied"]));

@@ -41,7 +41,7 @@ fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene
 /// Ends a reconcile whose lists show a document at 8, the task at 10 and no car.
 fn sweeps_theirs(scene: &mut Scene) {
     for (kind, ids) in [(Kind::Document, &[(HOME, 8)][..]), (Kind::Task, &[(TASK, 10)]), (Kind::Vehicle, &[])] {
-        assert_eq!(scene.sweeps(kind, ids, 10), SweepOutcome::Done);
+        scene.sweeps(kind, ids, 10);
     }
     scene.finishes();
 }
@@ -187,9 +187,7 @@ fn taken_and_gone(backfilled: bool) -> Scene {
 #[test]
 fn accepted_create_that_lists_lack_is_offered() {
     let mut scene = taken_and_gone(true);
-    scene.recovers_at(&gap(), 90);
-    assert_eq!(scene.sweeps(Kind::Vehicle, &[], 90), SweepOutcome::Done);
-    scene.finishes();
+    scene.recovers_at(&gap(), 90).sweeps(Kind::Vehicle, &[], 90).finishes();
     assert_eq!(scene.plan(), [0; 0]);
     assert_eq!(scene.states(), "conflict blocked");
     // Somebody deleted the car, or the server was restored to before it; this replica cannot know.
@@ -233,13 +231,8 @@ fn edit_acked_by_new_history_is_not_lost() {
     // The server was restored to 5, unnoticed.
     scene.answer(4, accepted(7)).recovers(&restored(Some(5))).does("UPDATE rooms SET notes = 'later'");
     assert_eq!(scene.plan(), [0; 0], "it waits until it is known what is there");
-    scene.is_listed(Kind::Room, vec![record(ROOM, 7, json!({ "name": "Shed", "paint_color": "red" }))], 8);
-    for (kind, ids) in
-        [(Kind::Document, None), (Kind::Task, Some((TASK, 5))), (Kind::Room, Some((ROOM, 7))), (Kind::Vehicle, None)]
-    {
-        scene.sweeps(kind, ids.as_slice(), 8);
-    }
-    scene.finishes_at(8);
+    let room = record(ROOM, 7, json!({ "name": "Shed", "paint_color": "red" }));
+    ends_with(&mut scene, listed_task(5, "Paint", "low"), room, 8);
     assert_eq!(scene.outcomes(), "4 confirmed");
     assert_eq!(scene.edit_states(), "1 conflict, 2 conflict, 3 conflict, 5 waiting");
 }
@@ -275,8 +268,7 @@ fn delete_of_missing_record_is_confirmed() {
     // Somebody deleted the record in the gap, and the edit's own event never comes.
     scene.answer(1, accepted(91)).hear(paper(92, "Deed"));
     assert_eq!(scene.states(), "sent");
-    assert_eq!(scene.sweeps(Kind::Task, &[], 92), SweepOutcome::Done);
-    scene.finishes();
+    scene.sweeps(Kind::Task, &[], 92).finishes();
     assert_eq!(scene.outcomes(), "1 confirmed");
 }
 
@@ -284,9 +276,7 @@ fn delete_of_missing_record_is_confirmed() {
 fn delete_lost_in_reconcile_is_offered() {
     let mut scene = Scene::with_task_at_present();
     scene.recovers(&asked()).does("DELETE FROM tasks").accept(1, 6);
-    scene.hear(paper(7, "Theirs"));
-    assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 5)], 7), SweepOutcome::Done);
-    scene.finishes().is_at_present(7);
+    scene.hear(paper(7, "Theirs")).sweeps(Kind::Task, &[(TASK, 5)], 7).finishes().is_at_present(7);
     assert_eq!(scene.states(), "conflict");
 }
 
@@ -314,12 +304,7 @@ fn delete_of_discarded_history_is_offered() {
 fn lost_edit_of_deleted_record_is_offered() {
     let mut scene = lost_history();
     scene.recovers(&restored(Some(3)));
-    for (kind, ids) in
-        [(Kind::Document, None), (Kind::Task, Some((TASK, 5))), (Kind::Room, None), (Kind::Vehicle, None)]
-    {
-        scene.sweeps(kind, ids.as_slice(), 6);
-    }
-    scene.finishes_at(6);
+    scene.finds(6, [(Kind::Document, vec![]), (Kind::Room, vec![]), (Kind::Vehicle, vec![])]);
     assert_eq!(scene.one("SELECT state FROM edits WHERE id = 3"), "conflict");
     scene.shows("SELECT name, floor FROM rooms", json!(["Shed", "2"]));
 }
@@ -372,9 +357,7 @@ fn lost_update_can_recreate_lost_record() {
         scene.does("UPDATE vehicles SET color = 'red'").accept(1, 7);
         scene.hear(event(7, "updated", "vehicle", CAR, json!({ "name": "Car", "make": "Volvo", "color": "red" })));
         assert_eq!(scene.outcomes(), "1 confirmed");
-        scene.recovers(&restored(fork));
-        assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
-        scene.finishes_at(20);
+        scene.recovers(&restored(fork)).sweeps(Kind::Vehicle, &[], 20).finishes_at(20);
         assert_eq!(scene.row("SELECT state, method FROM edits"), json!(["conflict", "update"]), "{fork:?}");
         assert_eq!(scene.row("SELECT name, make, color FROM vehicles"), json!(["Car", "Volvo", "red"]), "{fork:?}");
         assert!(scene.one("SELECT reason FROM edits").contains("older copy"));

@@ -1,7 +1,7 @@
 //! `rebuild` of a sound database: everything is read again, and rows stay until then.
 
 use super::*;
-use crate::store::tests::reconcile::record;
+use crate::store::tests::reconcile::{record, restored};
 
 const ALL_RECORDS: ReconcileScope = ReconcileScope::Everything { since: None };
 
@@ -59,7 +59,7 @@ fn rebuild_keeps_pending_restore() {
     scene.send(2);
     scene.hear(with_key(event(6, "created", "task", TASK, json!({ "title": "Sweep" })), "key-2"));
     assert_eq!(scene.outcomes(), "2 confirmed");
-    scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
+    scene.recovers(&restored(None));
     reconcile::ask_person(&mut scene.db, "1 of 1 tasks are gone").unwrap();
     assert_eq!(wreck.rebuilt().kept_as, None);
     let scene = &mut wreck.scene;
@@ -67,10 +67,8 @@ fn rebuild_keeps_pending_restore() {
     assert_eq!((begun.step, begun.scope, begun.question), (ReconcileStep::Property, ALL_RECORDS, None));
     assert_eq!(scene.one("SELECT cursor FROM _sync"), "r");
     // The older copy has neither record.
-    for kind in [Kind::Task, Kind::Room] {
-        assert_eq!(scene.sweeps(kind, &[], 3), SweepOutcome::Done);
-    }
-    scene.finishes().shows("SELECT method, state FROM edits WHERE id = 2", json!(["create", "conflict"]));
+    scene.sweeps(Kind::Task, &[], 3).sweeps(Kind::Room, &[], 3).finishes();
+    scene.shows("SELECT method, state FROM edits WHERE id = 2", json!(["create", "conflict"]));
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
 
@@ -99,7 +97,7 @@ fn rebuild_of_damaged_database_detects_restored_server() {
         let begun = "SELECT cause, _sync.cursor FROM _reconcile JOIN _sync";
         scene.shows(begun, json!(["restored", format!("c{head}")]));
         for (kind, ids) in [(Kind::Task, &[][..]), (Kind::Room, &[(ROOM, room), (HOME, head)])] {
-            assert_eq!(scene.sweeps(kind, ids, head), SweepOutcome::Done);
+            scene.sweeps(kind, ids, head);
         }
         scene.finishes().shows("SELECT position, head FROM _sync", json!([head, head]));
         let offered = "SELECT id, method, state FROM edits ORDER BY id";
@@ -117,7 +115,7 @@ fn rebuild_asks_before_many_deletes() {
     };
     wreck.hear((100..160).map(task).collect::<Vec<_>>()).is_at_present(159);
     wreck.rebuilt();
-    let swept = wreck.sweeps(Kind::Task, &[(uuid::Uuid::from_u128(159).to_string().as_str(), 159)], 200);
+    let swept = wreck.sweep(Kind::Task, &[(uuid::Uuid::from_u128(159).to_string().as_str(), 159)], 200);
     assert_eq!(swept, SweepOutcome::TooMany { gone: 59, of: 60 });
     assert_eq!(wreck.one("SELECT count(*) FROM tasks WHERE title <> 'Sweep'"), "60", "nothing is gone yet");
 }
@@ -134,8 +132,10 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     assert_eq!((begun.scope, begun.tail_position), (ALL_RECORDS, Some(5)));
     scene.shows("SELECT cursor, position, phase FROM _sync", json!(["c5", 5, "reconciling"]));
     scene.is_listed(Kind::Room, vec![record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }))], 5);
-    assert_eq!(scene.sweeps(Kind::Room, &[(ROOM, 5)], 5), SweepOutcome::Done);
-    scene.finishes().shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
+    scene
+        .sweeps(Kind::Room, &[(ROOM, 5)], 5)
+        .finishes()
+        .shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
     assert_eq!(scene.plan(), [1, 2]);
 }
 
@@ -143,14 +143,11 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
 #[test]
 fn rebuild_keeps_the_reason_of_an_edit_whose_record_was_lost() {
     let mut wreck = Wreck::new();
-    wreck.is_at_present(5).recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
-    assert_eq!(wreck.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
-    wreck.finishes();
+    wreck.is_at_present(5).recovers(&restored(None)).sweeps(Kind::Room, &[], 3).finishes();
     let reason = "SELECT state, reason_code FROM edits WHERE id = 1";
     wreck.shows(reason, json!(["conflict", "lost_by_server"]));
     wreck.rebuilt();
-    assert_eq!(wreck.sweeps(Kind::Room, &[], 3), SweepOutcome::Done);
-    wreck.finishes().shows(reason, json!(["conflict", "lost_by_server"]));
+    wreck.sweeps(Kind::Room, &[], 3).finishes().shows(reason, json!(["conflict", "lost_by_server"]));
 }
 
 #[test]

@@ -199,8 +199,6 @@ fn lost_edit_follows_an_edit_before_the_fork() {
 fn recreated_record_is_not_deleted() {
     let mut scene = Scene::new();
     scene.is_at_present(5).does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
-    scene.confirm(1, car(6)).recovers(&restored(None));
-    assert_eq!(scene.sweeps(Kind::Vehicle, &[], 20), SweepOutcome::Done);
-    scene.finishes_at(20);
+    scene.confirm(1, car(6)).recovers(&restored(None)).sweeps(Kind::Vehicle, &[], 20).finishes_at(20);
     scene.shows("SELECT name, (SELECT count(*) FROM _base WHERE deleted) FROM vehicles", json!(["Car", 0]));
 }

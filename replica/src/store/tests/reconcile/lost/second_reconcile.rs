@@ -15,10 +15,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
         task(93, "Paint", "low"),
         gone(95, "vehicle", CAR),
     ]);
-    scene.recovers_at(&gap(), 200);
-    assert_eq!(scene.sweeps(Kind::Vehicle, &[], 200), SweepOutcome::Done);
-    assert_eq!(scene.sweeps(Kind::Task, &[(TASK, 93)], 200), SweepOutcome::Done);
-    scene.finishes();
+    scene.recovers_at(&gap(), 200).sweeps(Kind::Vehicle, &[], 200).sweeps(Kind::Task, &[(TASK, 93)], 200).finishes();
     assert_eq!(scene.edits(), "1 confirmed, 2 confirmed; ");
     scene.shows("SELECT priority, (SELECT count(*) FROM vehicles) FROM tasks", json!(["low", 0]));
 }
@@ -26,8 +23,7 @@ fn second_gap_keeps_edits_seen_in_tail() {
 /// The update of a task is confirmed, and the first copy of the restored server lacks the task.
 fn gone_and_put_back_again(second: Option<i64>) -> Scene {
     let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
-    scene.confirm(1, task(6, "Paint", "high")).recovers(&restored(None));
-    assert_eq!(scene.sweeps(Kind::Task, &[], 9), SweepOutcome::Done);
+    scene.confirm(1, task(6, "Paint", "high")).recovers(&restored(None)).sweeps(Kind::Task, &[], 9);
     // The right copy is restored before the end of the reconcile.
     scene.recovers(&restored(second));
     scene
@@ -69,8 +65,7 @@ fn record_missing_after_second_restore_is_lost() {
         let mut scene = lost_history();
         scene.is_at_present(8).recovers_at(&cause, 9);
         // The feed has shown nothing yet: the list is from the copy.
-        assert_eq!(scene.sweeps(Kind::Vehicle, &[], 9), SweepOutcome::Done);
-        scene.recovers(&restored(None));
+        scene.sweeps(Kind::Vehicle, &[], 9).recovers(&restored(None));
         ends_with(&mut scene, listed_task(6, "Paint", "high"), shed_on_floor_2(), 9);
         assert_eq!(scene.edit_states(), "2 conflict", "{cause:?}");
         assert_eq!(scene.one("SELECT name FROM vehicles"), "Car", "{cause:?}");
