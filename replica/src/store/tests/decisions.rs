@@ -304,16 +304,24 @@ fn resolve_deleted_there_creates_or_discards() {
 
 #[test]
 fn update_of_deleted_create_stays_visible() {
-    let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
-    scene.send(1);
-    scene.does("UPDATE tasks SET notes = 'And more'").hear(deleted(6));
-    assert_eq!(scene.states(), "conflict conflict");
-    scene.answer(1, accepted(4));
-    assert_eq!(scene.edits(), "1 confirmed; conflict");
-    scene.shows("SELECT title, notes, priority FROM tasks", json!(["Mine", "And more", "medium"]));
-    scene.resolve(2, &Resolution::mine()).unwrap();
-    let anew = "SELECT method, patch ->> 'title', patch ->> 'notes' FROM edits";
-    scene.shows(anew, json!(["create", "Mine", "And more"]));
+    // The server's answer to the create comes after the delete event, or before.
+    for is_answered_late in [true, false] {
+        let mut scene = Scene::written(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Mine')"));
+        scene.send(1);
+        scene.does("UPDATE tasks SET notes = 'And more'");
+        if is_answered_late {
+            scene.hear(deleted(6));
+            assert_eq!(scene.states(), "conflict conflict");
+            scene.answer(1, accepted(4));
+        } else {
+            scene.answer(1, accepted(4)).hear(deleted(6));
+        }
+        assert_eq!(scene.edits(), "1 confirmed; conflict");
+        scene.shows("SELECT title, notes, priority FROM tasks", json!(["Mine", "And more", "medium"]));
+        scene.resolve(2, &Resolution::mine()).unwrap();
+        let anew = "SELECT method, patch ->> 'title', patch ->> 'notes' FROM edits";
+        scene.shows(anew, json!(["create", "Mine", "And more"]));
+    }
 }
 
 /// A server restored to before the delete has no delete event to send.

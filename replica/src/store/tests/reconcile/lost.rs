@@ -38,14 +38,6 @@ fn accepted_in_a_recovery(cause: &ReconcileCause, present: Option<i64>) -> Scene
     scene
 }
 
-/// Ends a reconcile whose lists show a document at 8, the task at 10 and no car.
-fn sweeps_theirs(scene: &mut Scene) {
-    for (kind, ids) in [(Kind::Document, &[(HOME, 8)][..]), (Kind::Task, &[(TASK, 10)]), (Kind::Vehicle, &[])] {
-        scene.sweeps(kind, ids, 10);
-    }
-    scene.finishes();
-}
-
 #[test]
 fn lost_edits_are_offered() {
     let mut scene = lost_history();
@@ -173,21 +165,11 @@ fn merged_edit_is_offered_when_lost() {
     assert_eq!(scene.states(), "conflict");
 }
 
-/// A car that the server accepted and that no event has shown, with an update that is not sent.
-fn taken_and_gone(backfilled: bool) -> Scene {
-    let mut scene = Scene::new();
-    if backfilled {
-        scene.is_at_present(5);
-    }
-    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')")).accept(1, 6);
-    scene.does("UPDATE vehicles SET color = 'red'");
-    scene
-}
-
 #[test]
 fn accepted_create_that_lists_lack_is_offered() {
-    let mut scene = taken_and_gone(true);
-    scene.recovers_at(&gap(), 90).sweeps(Kind::Vehicle, &[], 90).finishes();
+    let mut scene = Scene::new();
+    scene.is_at_present(5).does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')")).accept(1, 6);
+    scene.does("UPDATE vehicles SET color = 'red'").recovers_at(&gap(), 90).sweeps(Kind::Vehicle, &[], 90).finishes();
     assert_eq!(scene.plan(), [0; 0]);
     assert_eq!(scene.states(), "conflict blocked");
     // Somebody deleted the car, or the server was restored to before it; this replica cannot know.
@@ -196,32 +178,14 @@ fn accepted_create_that_lists_lack_is_offered() {
 }
 
 #[test]
-fn edit_acked_before_tail_is_compared_by_lists() {
-    let mut scene = accepted_in_a_recovery(&gap(), None);
-    // The server was restored to 7, unnoticed, before it sent an event after the cursor to resume from.
-    scene.hear([paper(8, "Theirs"), with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "urgent")]);
-    sweeps_theirs(&mut scene);
-    assert_eq!(scene.edits(), "2 confirmed; conflict");
-    scene.shows("SELECT name, (rev IS NULL) FROM vehicles", json!(["Car", 1]));
-}
-
-#[test]
 fn edit_acked_in_gap_is_compared_by_lists() {
     for (shown, edits) in [("high", "1 confirmed; "), ("low", "; conflict")] {
         let mut scene = Scene::edited_at_present("UPDATE tasks SET priority = 'high'");
         scene.accept(1, 8).recovers_at(&gap(), 90);
+        assert_eq!(scene.states(), "sent");
         scene.finds(90, [(Kind::Task, vec![listed_task(70, "Paint it", shown)])]);
         assert_eq!(scene.edits(), edits, "{shown}");
     }
-}
-
-#[test]
-fn deleted_record_keeps_values_for_edits() {
-    // A backfill leaves out records that came and went in between (contract 9.2).
-    let mut scene = taken_and_gone(false);
-    scene.hear(gone(9, "vehicle", CAR));
-    assert_eq!(scene.edit_states(), "2 conflict");
-    scene.shows("SELECT name, color FROM vehicles", json!(["Car", "red"]));
 }
 
 #[test]
@@ -235,18 +199,6 @@ fn edit_acked_by_new_history_is_not_lost() {
     ends_with(&mut scene, listed_task(5, "Paint", "low"), room, 8);
     assert_eq!(scene.outcomes(), "4 confirmed");
     assert_eq!(scene.edit_states(), "1 conflict, 2 conflict, 3 conflict, 5 waiting");
-}
-
-#[test]
-fn edit_in_tail_is_not_lost() {
-    for (cause, present) in [(asked(), None), (gap(), Some(7))] {
-        let mut scene = accepted_in_a_recovery(&cause, present);
-        scene.hear(with_key(car(8), "key-1"));
-        scene.hear([with_key(task(9, "Paint", "high"), "key-2"), task(10, "Paint", "low")]);
-        assert_eq!(scene.states(), "sent sent", "{cause:?}");
-        scene.finishes();
-        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed", "{cause:?}");
-    }
 }
 
 #[test]
