@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::store::read::why::explain_record;
-use crate::store::reconcile::verify::{How, Listing, verify};
 
 const SHOWN: &str = "SELECT title, updated_by, rev, extra FROM tasks";
 
@@ -35,15 +34,4 @@ fn record_of_older_server_has_no_author() {
     let mut event = task(5, "Paint", "low");
     event.payload.as_mut().unwrap().remove("updated_by");
     scene.hear(event).shows(SHOWN, json!(["Paint", null, 5, null]));
-}
-
-#[test]
-fn verify_compares_authors() {
-    let mut scene = Scene::with_task();
-    scene.is_at_present(5).forces("UPDATE tasks SET updated_by = 'me'");
-    let listing = [(Kind::Task, Listing { records: vec![(task(5, "Paint", "low").payload.unwrap(), 5)], as_of: 5 })];
-    let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
-    let How::Fields(fields) = &found[0].how else { panic!("{found:?}") };
-    assert_eq!(fields[..], [("updated_by".to_owned(), json!("me"), json!("device 5"))]);
-    scene.shows(SHOWN, json!(["Paint", "device 5", 5, null]));
 }

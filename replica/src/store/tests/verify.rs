@@ -44,36 +44,29 @@ fn missing_member_equals_null() {
     assert_eq!(names, ["extra", "floor"]);
 }
 
+/// Rows that are not their base images with the edits, and base images that no event has shown.
 #[test]
-fn revision_beyond_feed_is_reported() {
-    for wrong in
-        ["UPDATE tasks SET rev = 999, notes = 'Rot'", "UPDATE _base SET deleted = 1, rev = 999; DELETE FROM tasks"]
-    {
+fn wrong_row_is_reported_once_and_repaired() {
+    let field = |name: &str, here: Value, there: Value| Some(How::Fields(vec![(name.to_owned(), here, there)]));
+    let listing = [(Kind::Task, Listing { records: vec![(task(5, "Paint", "low").payload.unwrap(), 7)], as_of: 7 })];
+    for (title, wrong, how) in [
+        ("Paint", "UPDATE tasks SET rev = 999, notes = 'Rot'", None),
+        ("Paint", "UPDATE _base SET deleted = 1, rev = 999; DELETE FROM tasks", None),
+        ("Paint", "UPDATE tasks SET updated_by = 'me'", field("updated_by", json!("me"), json!("device 5"))),
+        ("Mine", "UPDATE tasks SET assignee = 'Rot'", field("assignee", json!("Rot"), Value::Null)),
+        ("Mine", "DELETE FROM tasks", Some(How::Missing)),
+    ] {
         let mut scene = Scene::with_task();
-        scene.is_at_present(7).forces(wrong);
-        let record = task(5, "Paint", "low").payload.unwrap();
-        let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
-        let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap();
-        assert_eq!((found.compared, found.changed_meanwhile, found.differences.len()), (1, 0, 1), "{wrong}");
-        assert_eq!(scene.row("SELECT title, rev, notes FROM tasks"), json!(["Paint", 5, null]), "{wrong}");
-        assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, [], "{wrong}");
-    }
-}
-
-#[test]
-fn row_with_edits_is_verified() {
-    for (wrong, is_field) in [("UPDATE tasks SET assignee = 'Rot'", true), ("DELETE FROM tasks", false)] {
-        let mut scene = Scene::with_task();
-        scene.is_at_present(7).does("UPDATE tasks SET title = 'Mine'");
-        let record = task(5, "Paint", "low").payload.unwrap();
-        let listing = [(Kind::Task, Listing { records: vec![(record, 7)], as_of: 7 })];
-        assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, []);
+        scene.is_at_present(7).does(&format!("UPDATE tasks SET title = '{title}'"));
+        let compare = |scene: &mut Scene, repairs| verify(&mut scene.db, &listing, repairs, at(0)).unwrap().unwrap();
+        assert_eq!(compare(&mut scene, false).differences, []);
         scene.forces(wrong);
-        let found = verify(&mut scene.db, &listing, true, at(0)).unwrap().unwrap().differences;
-        let fields = |how: &How| matches!(how, How::Fields(fields) if fields.len() == 1 && fields[0].0 == "assignee");
-        assert!(if is_field { fields(&found[0].how) } else { found[0].how == How::Missing }, "{wrong}: {found:?}");
-        assert_eq!(scene.row("SELECT title, assignee FROM tasks"), json!(["Mine", null]), "{wrong}");
-        assert_eq!(verify(&mut scene.db, &listing, false, at(0)).unwrap().unwrap().differences, [], "{wrong}");
+        let found = compare(&mut scene, true);
+        assert_eq!((found.compared, found.changed_meanwhile, found.differences.len()), (1, 0, 1), "{wrong}");
+        assert!(how.is_none_or(|how| found.differences[0].how == how), "{wrong}: {found:?}");
+        let shown = scene.row("SELECT title, rev, notes, assignee, updated_by, extra FROM tasks");
+        assert_eq!(shown, json!([title, 5, null, null, "device 5", null]), "{wrong}");
+        assert_eq!(compare(&mut scene, false).differences, [], "{wrong}");
     }
 }
 
