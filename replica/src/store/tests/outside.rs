@@ -85,23 +85,6 @@ fn earlier_edit_stays_single() {
 }
 
 #[test]
-fn refused_value_becomes_rejected_edit() {
-    let mut scene = Scene::with_task_at_present();
-    scene.outsider(
-        "DROP TRIGGER _tasks_queue_update; DROP TRIGGER _tasks_before_update;
-         UPDATE tasks SET priority = 'soon', title = 'Sand'",
-    );
-    let restored = scene.reopened();
-    assert_eq!((restored.edits, restored.refused), (1, 1));
-    let edits = scene.rows("SELECT patch, state, reason_code FROM edits ORDER BY id");
-    assert_eq!(
-        edits,
-        json!([[r#"{"title":"Sand"}"#, "waiting", null], [r#"{"priority":"soon"}"#, "rejected", "invalid_value"]])
-    );
-    assert!(scene.one("SELECT reason FROM edits WHERE state = 'rejected'").contains("priority must be one of"));
-}
-
-#[test]
 fn values_of_server_are_set_back() {
     let mut scene = Scene::with_task_at_present();
     let before = scene.row("SELECT created_at, updated_at, updated_by, rev, extra FROM tasks");

@@ -5,26 +5,30 @@ use super::*;
 use crate::store::health;
 use crate::store::outside::Restored;
 
-/// Only the checks were missing: the trigger that queues edits has seen the changes.
+/// The triggers that check values were missing, alone or with the one that queues edits.
 #[test]
-fn unchecked_value_in_queued_edit_waits_for_person() {
-    let mut scene = Scene::with_task_at_present();
-    scene.outsider("DROP TRIGGER _tasks_before_update; UPDATE tasks SET priority = 'hihg', title = 'Sand'");
-    let restored = scene.reopened();
-    assert_eq!((restored.edits, restored.refused), (0, 1));
-    let edits = scene.rows("SELECT patch, base, state, reason_code FROM edits ORDER BY id");
-    assert_eq!(
-        edits,
-        json!([
-            [r#"{"title":"Sand"}"#, r#"{"title":"Paint"}"#, "waiting", null],
-            [r#"{"priority":"hihg"}"#, r#"{"priority":"low"}"#, "rejected", "invalid_value"]
-        ])
-    );
-    let reason = scene.one("SELECT reason FROM edits WHERE state = 'rejected'");
-    assert!(reason.contains("no rule has checked: priority must be one of"), "{reason}");
-    scene.shows("SELECT title, priority FROM tasks", json!(["Sand", "hihg"]));
-    assert_eq!(scene.ready_groups(), [[1]], "the refused value is not sent");
-    assert_eq!(scene.reopened(), Restored::default());
+fn refused_value_waits_for_person_and_the_others_go() {
+    for (dropped, edits, says) in [
+        ("DROP TRIGGER _tasks_before_update", 0, "no rule has checked: priority must be one of"),
+        ("DROP TRIGGER _tasks_before_update; DROP TRIGGER _tasks_queue_update", 1, "priority must be one of"),
+    ] {
+        let mut scene = Scene::with_task_at_present();
+        scene.outsider(&format!("{dropped}; UPDATE tasks SET priority = 'hihg', title = 'Sand'"));
+        let restored = scene.reopened();
+        assert_eq!((restored.edits, restored.refused), (edits, 1), "{dropped}");
+        assert_eq!(
+            scene.rows("SELECT patch, base, state, reason_code FROM edits ORDER BY id"),
+            json!([
+                [r#"{"title":"Sand"}"#, r#"{"title":"Paint"}"#, "waiting", null],
+                [r#"{"priority":"hihg"}"#, r#"{"priority":"low"}"#, "rejected", "invalid_value"]
+            ])
+        );
+        let reason = scene.one("SELECT reason FROM edits WHERE state = 'rejected'");
+        assert!(reason.contains(says), "{reason}");
+        scene.shows("SELECT title, priority FROM tasks", json!(["Sand", "hihg"]));
+        assert_eq!(scene.ready_groups(), [[1]], "the refused value is not sent");
+        assert_eq!(scene.reopened(), Restored::default());
+    }
 }
 
 #[test]
