@@ -91,6 +91,9 @@ _gate is kept by the replica itself; write to rooms, inventory, vehicles, docume
     DELETE FROM _gate
 edits is kept by the replica itself; write to rooms, inventory, vehicles, documents, tasks or property instead
     UPDATE edits SET state = 'sent'
+_migrations is kept by the replica itself; write to rooms, inventory, vehicles, documents, tasks or property instead
+    DELETE FROM _migrations
+    UPDATE _migrations SET checksum = ''
 currency must be a code of ISO 4217 such as EUR
     UPDATE property SET currency = 'DEM'
     UPDATE property SET currency = '€'
@@ -213,14 +216,8 @@ fn replace_by_rowid_is_refused() {
 #[test]
 fn stale_search_row_stops_no_insert() {
     let mut scene = Scene::new();
-    scene
-        .db
-        .execute_batch(&format!(
-            "UPDATE _gate SET open = 1, change_count = change_count + 1;
-             INSERT INTO _search_rows (kind, record_id) VALUES ('task', '{TASK}'), ('property', '{HOME}');
-             UPDATE _gate SET open = 0, change_count = change_count + 1"
-        ))
-        .unwrap();
+    let stale = format!("INSERT INTO _search_rows (kind, record_id) VALUES ('task', '{TASK}'), ('property', '{HOME}')");
+    scene.forces(&stale);
     scene.does(&format!("INSERT INTO tasks (id, title) VALUES ('{TASK}', 'Paint')"));
     scene.does("INSERT INTO property (city) VALUES ('Ghent')");
     assert!(schema::search::is_complete(&scene.db).unwrap());
@@ -444,14 +441,13 @@ fn taken_import_ref_names_the_other_record() {
     let mut scene =
         Scene::written(&format!("INSERT INTO rooms (id, name, import_ref) VALUES ('{ROOM}', 'Hall', 'r1')"));
     scene.does(&format!("INSERT INTO rooms (id, name) VALUES ('{TASK}', 'Attic')"));
-    let fields = |fields: Value| fields.as_object().unwrap().clone();
     let sentence = "the room “Hall” has the import_ref r1 already; change that room, or use another import_ref";
-    let new = fields(json!({ "name": "Cellar", "import_ref": "r1" }));
+    let new = object(json!({ "name": "Cellar", "import_ref": "r1" }));
     let refused = edits::create(&mut scene.db, Origin::Cli, Kind::Room, &new).unwrap_err();
     assert_eq!(refused.to_string(), sentence);
-    let change = fields(json!({ "import_ref": "r1" }));
+    let change = object(json!({ "import_ref": "r1" }));
     let refused = edits::update(&mut scene.db, Origin::Cli, Kind::Room, TASK, &change).unwrap_err();
     assert_eq!(refused.to_string(), sentence);
-    let own = fields(json!({ "floor": "1", "import_ref": "r1" }));
+    let own = object(json!({ "floor": "1", "import_ref": "r1" }));
     edits::update(&mut scene.db, Origin::Cli, Kind::Room, ROOM, &own).unwrap();
 }

@@ -18,11 +18,10 @@ fn edit_ids_continue_without_edits() {
     scene.send(1);
     scene.hear(with_key(event(5, "created", "room", &id, json!({ "name": "Hall" })), "key-1"));
     assert_eq!(scene.outcomes(), "1 confirmed");
-    let wreck = Wreck::of(scene);
+    let mut wreck = Wreck::of(scene);
     wreck.rebuilt_without("rooms");
-    let db = open::read_write(&wreck.db).unwrap();
-    db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
-    assert_eq!(db.query_row("SELECT max(id) FROM edits", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    wreck.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.one("SELECT max(id) FROM edits"), "2");
 }
 
 #[test]
@@ -140,12 +139,9 @@ fn user_objects_are_carried_over() {
          BEGIN INSERT INTO \"my notes\" (text) VALUES (NEW.name); END",
     );
     assert_eq!(wreck.rebuilt_without("rooms").lost, ["The virtual table my_words is not carried over; make it again."]);
-    let db = open::read_write(&wreck.db).unwrap();
-    db.execute("INSERT INTO rooms (name) VALUES ('Attic')", []).unwrap();
-    assert_eq!(rows_of(&db, "SELECT text FROM my_view ORDER BY text"), json!([["Attic"], ["one"], ["two"]]));
-    let plan: String =
-        db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'my_index'", [], |row| row.get(0)).unwrap();
-    assert!(plan.contains("my notes"));
+    wreck.does("INSERT INTO rooms (name) VALUES ('Attic')");
+    assert_eq!(wreck.column("SELECT text FROM my_view ORDER BY text"), json!(["Attic", "one", "two"]));
+    assert!(wreck.one("SELECT sql FROM sqlite_schema WHERE name = 'my_index'").contains("my notes"));
 }
 
 #[test]
@@ -161,9 +157,8 @@ fn user_objects_survive_damaged_table_list() {
     wreck.garble("CREATE TABLE edits", b"CREATE (");
     let report = wreck.rebuilt();
     assert_eq!((report.edits, report.lost.as_slice()), (2, [].as_slice()));
-    let db = open::read_write(&wreck.db).unwrap();
-    assert_eq!(rows_of(&db, "SELECT a FROM best"), json!([["one"], ["two"]]));
-    assert_eq!(rows_of(&db, "SELECT name, stars FROM rooms"), json!([["Kitchen", null]]));
+    assert_eq!(wreck.column("SELECT a FROM best"), json!(["one", "two"]));
+    wreck.shows("SELECT name, stars FROM rooms", json!(["Kitchen", null]));
 
     // A damaged text of the person's table.
     let wreck = own();
@@ -189,14 +184,12 @@ fn user_columns_continue_without_values() {
     wreck.does("CREATE INDEX by_stars ON rooms (stars)");
     wreck.does("CREATE VIEW best AS SELECT name, \"my, own\" FROM rooms WHERE stars = 1");
     assert_eq!(wreck.rebuilt_without("sync_log").lost, [WITHOUT_STARS]);
-    let mut db = open::read_write(&wreck.db).unwrap();
-    db.execute("INSERT INTO rooms (name, \"my, own\") VALUES ('Hall', 'Blue')", []).unwrap();
-    let text = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
-    assert_eq!(text("SELECT name FROM best WHERE \"my, own\" = 'blue'"), "Hall", "the whole of its definition");
-    assert_eq!(text("SELECT twice FROM tasks"), "SweepSweep");
+    wreck.does("INSERT INTO rooms (name, \"my, own\") VALUES ('Hall', 'Blue')");
+    assert_eq!(wreck.one("SELECT name FROM best WHERE \"my, own\" = 'blue'"), "Hall", "the whole of its definition");
+    assert_eq!(wreck.one("SELECT twice FROM tasks"), "SweepSweep");
     // The replica's own objects are complete.
-    outside::restore(&mut db).unwrap();
-    assert_eq!(schema::state(&db).unwrap(), schema::SchemaState::Current);
+    outside::restore(&mut wreck.scene.db).unwrap();
+    assert_eq!(schema::state(&wreck.scene.db).unwrap(), schema::SchemaState::Current);
 }
 
 #[test]

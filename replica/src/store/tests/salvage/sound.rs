@@ -220,11 +220,3 @@ fn wrong_search_index_is_no_damage() {
 }
 
 const FOUND: &str = "SELECT title FROM search ORDER BY title";
-
-#[test]
-fn migrations_table_is_protected() {
-    let scene = Scene::new();
-    for text in ["DELETE FROM _migrations", "UPDATE _migrations SET checksum = ''"] {
-        assert!(scene.sql(text).unwrap_err().contains("kept by the replica itself"), "{text}");
-    }
-}
