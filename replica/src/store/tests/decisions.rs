@@ -123,14 +123,18 @@ fn discard_updates_blocked_reason() {
 #[test]
 fn change_of_rejected_create_unblocks_others() {
     let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')")).reject(1);
-    scene.plan();
-    assert_eq!(scene.states(), "rejected blocked");
+    scene.does(&format!("INSERT INTO inventory (name, room_id) VALUES ('Rake', '{ROOM}')"));
+    scene.does("INSERT INTO tasks (title) VALUES ('Other')");
+    assert_eq!(scene.plan(), [1, 3], "the item waits for its room");
+    scene.reject(1);
+    assert_eq!((scene.plan(), scene.states().as_str()), (vec![3], "rejected blocked waiting"));
+    let status = status::load_status(&scene.db).unwrap();
+    assert_eq!((status.waiting, status.needs_you), (1, 2));
     assert!(scene.retry(2).unwrap_err().contains("needs you first"));
     let refused = scene.change(1, json!({ "room_type": "cave" })).unwrap_err();
     assert!(refused.contains("room_type must be one of"), "{refused}");
     scene.change(1, json!({ "name": "Garden shed" })).unwrap();
-    assert_eq!(scene.states(), "waiting waiting", "at once");
+    assert_eq!(scene.states(), "waiting waiting waiting", "at once");
     scene.shows("SELECT name, (SELECT count(*) FROM _requests) FROM rooms", json!(["Garden shed", 0]));
     assert!(scene.send(1).body.unwrap().contains("Garden shed"));
 }
@@ -150,14 +154,25 @@ fn discard_create_ends_later_edits() {
 }
 
 #[test]
-fn discard_maybe_applied_queues_inverse() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    scene.attempt(1, no_answer());
-    let decided = scene.discard(1).unwrap();
-    assert_eq!((scene.states().as_str(), decided.edit), ("waiting waiting", Some(2)), "{}", decided.sentence);
-    assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
-    assert_eq!(scene.plan(), [1], "the first goes on with the same request, the second after it");
-    assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
+fn discard_of_what_may_be_applied_queues_inverse() {
+    for is_key_forgotten in [false, true] {
+        let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'");
+        scene.attempt(1, no_answer());
+        if is_key_forgotten {
+            scene.attempt(1, WriteOutcome::PreconditionFailed);
+        }
+        assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
+        assert_eq!(scene.discard(1).unwrap().edit, Some(2), "undone there");
+        assert_eq!(
+            (scene.states().as_str(), scene.one("SELECT title FROM tasks").as_str()),
+            ("waiting waiting", "Paint")
+        );
+        // The first goes on with the same request, the second after it; without the key, only the feed can tell.
+        assert_eq!(scene.plan().first(), (!is_key_forgotten).then_some(&1));
+        scene.hear(with_key(task(6, "Mine", "low"), "key-1"));
+        assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
+        assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
+    }
 }
 
 #[test]
@@ -174,25 +189,6 @@ fn discard_maybe_applied_twice_is_refused() {
         assert_eq!(refused, format!("this change is undone already, by edit {by}; undo {by} does it again"));
         assert_eq!(scene.one("SELECT count(*) FROM tasks"), "1");
     }
-}
-
-#[test]
-fn rejected_retry_is_maybe_applied() {
-    let refused = || {
-        let mut scene = Scene::edited_at_present("UPDATE tasks SET title = 'Mine'");
-        let key = scene.send(1).key;
-        scene.answer(1, no_answer());
-        // The server has forgotten the key by the next day.
-        scene.attempt(1, WriteOutcome::PreconditionFailed);
-        (scene, key)
-    };
-    let (mut scene, key) = refused();
-    assert_eq!(scene.discard(1).unwrap().edit, Some(2), "undone there");
-    scene.hear(with_key(task(6, "Mine", "low"), &key));
-    assert_eq!((scene.outcomes().as_str(), scene.plan()), ("1 confirmed", vec![2]));
-    assert_eq!(scene.one("SELECT title FROM tasks"), "Paint");
-    let (mut scene, _) = refused();
-    assert!(scene.change(1, json!({ "title": "x" })).unwrap_err().contains("on its way"));
 }
 
 #[test]
@@ -283,7 +279,8 @@ fn resolve_deleted_there_creates_or_discards() {
     let gone = || {
         let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
         scene.hear(deleted(6));
-        assert_eq!(scene.states(), "conflict");
+        let shown = "SELECT state, reason, title FROM edits JOIN tasks";
+        scene.shows(shown, json!(["conflict", "deleted on the server", "Mine"]));
         scene
     };
     let mut scene = gone();
@@ -293,8 +290,8 @@ fn resolve_deleted_there_creates_or_discards() {
     );
     let decided = scene.resolve(1, &Resolution::mine()).unwrap();
     assert!(decided.sentence.contains("made anew"), "{}", decided.sentence);
-    scene.shows("SELECT count(*), min(title), min(priority) FROM tasks", json!([1, "Mine", "low"]));
-    assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
+    let anew = format!("SELECT count(*), min(title), min(priority), min(id) = '{TASK}' FROM tasks");
+    scene.shows(&anew, json!([1, "Mine", "low", 0]));
     assert_eq!(scene.edits(), "1 superseded; waiting");
 
     let mut scene = gone();
@@ -390,11 +387,16 @@ fn resolve_used_id() {
 fn resolve_id_of_other_kind_makes_new_id() {
     let mut scene = Scene::present(room(4, "Shed"));
     scene.does("INSERT INTO tasks (id, title) SELECT id, 'Mine' FROM rooms").sends_nothing(1);
+    scene.shows("SELECT state, reason FROM edits", json!(["conflict", "its id belongs to another kind, room"]));
+    assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "0", "no value of the server stands against one of it");
     let refused = scene.retry(1).unwrap_err();
     assert!(refused.contains("resolve it as mine to create a task with another id"), "{refused}");
     scene.resolve(1, &Resolution::mine()).unwrap();
     scene.shows(&format!("SELECT count(*), title, (id <> '{ROOM}') FROM tasks"), json!([1, "Mine", 1]));
     assert_eq!(scene.one("SELECT name FROM rooms"), "Shed");
+    // Both records exist only here, and neither server nor feed has them.
+    let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
+    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms").send(1);
 }
 
 #[test]

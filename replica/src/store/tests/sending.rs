@@ -145,17 +145,6 @@ fn cleared_new_profile_is_not_sent() {
 }
 
 #[test]
-fn create_with_id_of_other_kind_is_not_sent() {
-    let mut scene = Scene::present(room(4, "Shed"));
-    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms").sends_nothing(1);
-    scene.shows("SELECT state, reason FROM edits", json!(["conflict", "its id belongs to another kind, room"]));
-    assert_eq!(scene.one("SELECT count(*) FROM conflicts"), "0", "no value of the server stands against one of it");
-    // Both records exist only here, and neither server nor feed has them.
-    let mut scene = Scene::written(&format!("INSERT INTO rooms (id, name) VALUES ('{ROOM}', 'Shed')"));
-    scene.does("INSERT INTO tasks (id, title) SELECT id, 'x' FROM rooms").send(1);
-}
-
-#[test]
 fn delete_of_changed_record_asks() {
     for policy in [Ask, Mine, Theirs] {
         let mut scene = Scene::edited("DELETE FROM tasks");

@@ -62,16 +62,11 @@ fn old_history_is_deleted_without_edits() {
     let mut scene = Scene::edited("UPDATE tasks SET title = 'One'");
     scene.confirm(1, task(6, "One", "low"));
     // As many as one batch deletes.
-    scene
-        .db
-        .execute_batch(
-            "UPDATE _gate SET open = 1, change_count = change_count + 1;
-             WITH RECURSIVE more (id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM more WHERE id < 151)
-             INSERT INTO edit_history SELECT more.id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
-                 idempotency_key, origin, created_at, settled_at FROM more, edit_history;
-             UPDATE _gate SET open = 0, change_count = change_count + 1",
-        )
-        .unwrap();
+    scene.forces(
+        "WITH RECURSIVE more (id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM more WHERE id < 151)
+         INSERT INTO edit_history SELECT more.id, kind, record_id, method, patch, base, outcome, rev, reason, attempts,
+             idempotency_key, origin, created_at, settled_at FROM more, edit_history",
+    );
     let many = "SELECT count(*) FROM edit_history";
     assert_eq!((scene.states().as_str(), scene.one(many).as_str()), ("", "151"));
     for (id, left) in [(7, "51"), (8, "0")] {

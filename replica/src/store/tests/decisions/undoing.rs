@@ -327,20 +327,15 @@ fn undo_leaves_out_dead_references() {
 
 #[test]
 fn undo_sentence_says_how_far_edit_was() {
-    let taken_back = |verdict: WriteOutcome| {
+    for (outcome, then) in
+        [(rejected(), "the server had refused it"), (WriteOutcome::PreconditionFailed, "the server does not have it")]
+    {
         let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-        scene.attempt(1, verdict);
-        scene.undo(Some(1)).unwrap().sentence
-    };
-    let problem = || json!({ "type": "validation_failed" });
-    let sentence = taken_back(WriteOutcome::Rejected { reason: "no".to_owned(), problem: problem() });
-    assert_eq!(sentence, "“Mine”: the change is taken back; the server had refused it");
-    assert_eq!(
-        taken_back(WriteOutcome::PreconditionFailed),
-        "“Mine”: the change is taken back; the server does not have it"
-    );
-    let mut scene = in_conflict();
-    assert_eq!(scene.undo(Some(1)).unwrap().sentence, "“Mine”: the change is taken back; it was never sent");
+        let said = scene.attempt(1, outcome).undo(Some(1)).unwrap().sentence;
+        assert_eq!(said, format!("“Mine”: the change is taken back; {then}"));
+    }
+    let said = in_conflict().undo(Some(1)).unwrap().sentence;
+    assert_eq!(said, "“Mine”: the change is taken back; it was never sent");
 }
 
 #[test]
@@ -372,32 +367,25 @@ const PARTS: &str = "SELECT id, outcome, patch FROM edit_history ORDER BY id";
 
 #[test]
 fn history_of_parts_has_their_outcomes() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
-    scene.hear(task(6, "Theirs", "low")).sends_nothing([1, 2]);
-    scene.resolve(1, &Resolution::theirs()).unwrap();
-    scene.confirm(1, task(7, "Theirs", "high"));
-    assert_eq!(
-        scene.rows(PARTS),
-        json!([
-            [1, "superseded", "{}"],
-            [2, "confirmed", r#"{"priority":"high"}"#],
-            [3, "superseded", r#"{"title":"Mine"}"#]
-        ])
-    );
-
-    // The same when the policy decides.
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
-    scene.hear(task(6, "Theirs", "low"));
-    assert!(scene.freeze([1, 2], Theirs).is_some());
-    scene.answer(1, accepted(7)).hear(task(7, "Theirs", "high"));
-    assert_eq!(
-        scene.rows(PARTS),
-        json!([
-            [1, "superseded", "{}"],
-            [2, "confirmed", r#"{"priority":"high"}"#],
-            [3, "superseded", r#"{"title":"Mine"}"#]
-        ])
-    );
+    for policy in [Ask, Theirs] {
+        let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET priority = 'high'");
+        scene.hear(task(6, "Theirs", "low"));
+        assert_eq!(scene.freeze([1, 2], policy).is_some(), policy == Theirs);
+        if policy == Ask {
+            scene.resolve(1, &Resolution::theirs()).unwrap();
+            scene.send(1);
+        }
+        scene.answer(1, accepted(7)).hear(task(7, "Theirs", "high"));
+        assert_eq!(
+            scene.rows(PARTS),
+            json!([
+                [1, "superseded", "{}"],
+                [2, "confirmed", r#"{"priority":"high"}"#],
+                [3, "superseded", r#"{"title":"Mine"}"#]
+            ]),
+            "{policy:?}"
+        );
+    }
 }
 
 #[test]
