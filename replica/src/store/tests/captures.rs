@@ -83,7 +83,7 @@ fn acceptance_is_told_when_the_server_has_the_record() {
     assert!(scene.news().is_none(), "the server does not have the item");
     scene.hears(json!([job("ready", &hash)]));
     assert_eq!(scene.capture_state(&id), CaptureState::Accepted, "a decision that the server does not know stays");
-    gate::sync_tx(&mut scene.db, |tx| Ok(tx.execute("DELETE FROM edits WHERE record_id = ?1", [&item])?)).unwrap();
+    scene.forces(&format!("DELETE FROM edits WHERE record_id = '{item}'"));
     let body = json!({ "type": "inventory", "id": item }).to_string();
     assert_eq!(scene.news(), Some(News::Accepted { server_id: "s1".to_owned(), body }));
     exchange::known(&mut scene.db, &id).unwrap();

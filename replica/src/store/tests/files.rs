@@ -158,7 +158,7 @@ fn file_attached_again_sends_its_rejected_document() {
     upkeep::note_lost(&mut scene.db, &db, &hash, FileState::Damaged).unwrap();
     let rejected = "UPDATE edits SET state = 'rejected', reason_code = 'missing_reference', reason = 'no such file',
         problem = '{\"details\":{\"fields\":[{\"field\":\"file_sha256\",\"code\":\"not_found\"}]}}'";
-    gate::sync_tx(&mut scene.db, |tx| tx.execute(rejected, []).map(drop).map_err(StoreError::from)).unwrap();
+    scene.forces(rejected);
     let document = scene.one("SELECT record_id FROM edits");
     let again = scene.directory.path().join("receipt.txt");
     attach(&mut scene.db, &db, Origin::Cli, &[again], &Fields::new(), Some(&document)).unwrap();

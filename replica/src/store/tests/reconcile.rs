@@ -6,7 +6,7 @@ use crate::store::{control, reconcile};
 mod lost;
 
 pub(super) fn record(id: &str, rev: i64, fields: Value) -> Fields {
-    let mut record = fields.as_object().cloned().unwrap();
+    let mut record = object(fields);
     record.insert("id".into(), id.into());
     record.insert("rev".into(), rev.into());
     record.insert("created_at".into(), at(0).to_string().into());

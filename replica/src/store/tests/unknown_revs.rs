@@ -1,14 +1,12 @@
 //! Records that the server has at an unknown revision, after a server restore and during a rebuild.
 
 use super::*;
-use crate::store::{reconcile, salvage};
+use crate::store::salvage;
 
 /// A task of the server whose revision was forgotten, because the server was restored to an unknown state.
 fn restored() -> Scene {
     let mut scene = Scene::present(task(5, "Paint", "low"));
-    reconcile::begin(&mut scene.db, &ReconcileCause::Restored { resume: Some("r".into()), fork: None })
-        .unwrap()
-        .unwrap();
+    scene.recovers(&ReconcileCause::Restored { resume: Some("r".into()), fork: None });
     assert_eq!(scene.one("SELECT coalesce(rev, 'null') FROM tasks"), "null");
     scene
 }
