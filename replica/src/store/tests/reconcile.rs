@@ -53,7 +53,7 @@ impl Scene {
     }
 
     /// The same, but the sweep may ask a person.
-    pub(super) fn sweep(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
+    fn sweep(&mut self, kind: Kind, ids: &[(&str, i64)], as_of: i64) -> SweepOutcome {
         if matches!(reconcile::load(&self.db).unwrap().unwrap().scope, ReconcileScope::Changed { .. }) {
             let step = ReconcileStep::Ids { kind, cursor: None, as_of: None };
             reconcile::compare_everything(&mut self.db, &step).unwrap();
