@@ -100,17 +100,6 @@ fn policy_decides_and_keeps_loser() {
 }
 
 #[test]
-fn equal_values_are_not_sent() {
-    let mut scene =
-        Scene::with(event(5, "created", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "7.00" })));
-    scene.does("UPDATE vehicles SET purchase_price = '8.5'");
-    scene.hear(event(6, "updated", "vehicle", TASK, json!({ "name": "Car", "purchase_price": "8.50" })));
-    scene.sends_nothing(1);
-    assert_eq!(scene.outcomes(), "1 merged");
-    scene.shows("SELECT purchase_price, rev FROM vehicles", json!(["8.50", 6]));
-}
-
-#[test]
 fn value_changed_back_is_not_sent() {
     for policy in [Ask, Mine] {
         let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'; UPDATE tasks SET title = 'Paint'");
