@@ -264,17 +264,6 @@ fn resolve_mine_theirs_and_single_fields() {
 }
 
 #[test]
-fn undo_restores_losing_value() {
-    let mut scene = in_conflict();
-    scene.resolve(1, &Resolution::theirs()).unwrap();
-    let lost: i64 = scene.one("SELECT id FROM edit_history").parse().unwrap();
-    let decided = scene.undo(Some(lost)).unwrap();
-    assert_eq!(scene.one("SELECT title FROM tasks"), "Mine");
-    assert_eq!(scene.one("SELECT patch FROM edits ORDER BY id DESC"), r#"{"title":"Mine"}"#);
-    assert_eq!(decided.edit, Some(lost + 1));
-}
-
-#[test]
 fn resolve_deleted_there_creates_or_discards() {
     let gone = || {
         let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
