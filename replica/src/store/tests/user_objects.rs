@@ -98,16 +98,6 @@ fn user_trigger_on_update_is_later_edit() {
 }
 
 #[test]
-fn renew_keeps_rows_and_edits() {
-    let mut scene = Scene::edited("UPDATE tasks SET title = 'Mine'");
-    outside::restore(&mut scene.db).unwrap();
-    scene.shows("SELECT title, rev, (SELECT count(*) FROM edits) FROM tasks", json!(["Mine", 5, 1]));
-    assert_eq!(schema::state(&scene.db).unwrap(), schema::SchemaState::Current);
-    scene.does("UPDATE tasks SET title = 'Mine again'");
-    assert_eq!(scene.one("SELECT count(*) FROM edits"), "2");
-}
-
-#[test]
 fn renew_accepts_oddly_named_user_trigger() {
     let mut scene = Scene::written("CREATE TRIGGER \"_my-\"\"trigger\" AFTER INSERT ON rooms BEGIN SELECT 1; END");
     outside::restore(&mut scene.db).unwrap();
