@@ -37,10 +37,6 @@ fn begun() -> ReconcileInput {
     ReconcileInput::Begun(Some(Reconcile { step: ReconcileStep::Property, ..sweep() }))
 }
 
-fn control(accepted: bool) -> Event {
-    Event::ControlChanged { is_paused: false, reconcile: Some(accepted), retry_now: false }
-}
-
 #[test]
 fn end_of_a_reconcile_proves_the_present() {
     let (mut core, actions) = comparing(Until::Current, sweep());
@@ -86,23 +82,6 @@ fn expired_cursor_starts_a_reconcile() {
 }
 
 #[test]
-fn mass_delete_waits_for_a_person() {
-    let (mut core, _) = comparing(Until::Stopped, sweep());
-    core.take(0, ready(9));
-    core.take(0, ReconcileInput::Swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
-    let may_read = answered(ReconcileAnswer::Scopes(Ok(identity("home", &[&format!("{}:read", LAST.collection())]))));
-    let actions = core.take(1, may_read);
-    let [Action::AskPerson(question), ..] = &actions[..] else { panic!("{actions:?}") };
-    assert_eq!(phases(&actions), [Phase::Blocked]);
-    assert!(core.take(2, control(true)).iter().any(|action| matches!(action, Action::Sweep { .. })));
-    // The answer may stand in the database already.
-    let asks = || Reconcile { question: Some(question.clone()), ..sweep() };
-    let mut core = Core::new(Until::Current, 8);
-    core.take(0, on_disk(Some(asks())));
-    assert_eq!(core.take(0, control(true)), [Action::ClearReconcileRequest { accepted: true }]);
-}
-
-#[test]
 fn question_ends_a_single_run_after_changes_and_edits() {
     let question = "60 of 80 items are gone".to_owned();
     let asks = Reconcile { question: Some(question.clone()), ..sweep() };
@@ -123,11 +102,13 @@ fn question_ends_a_single_run_after_changes_and_edits() {
 }
 
 #[test]
-fn refused_key_of_a_reconcile_is_shown() {
-    let (mut core, _) = comparing(Until::Stopped, sweep());
-    core.take(0, ReconcileInput::Swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
-    let narrow = answered(ReconcileAnswer::Scopes(Ok(identity("home", &[]))));
-    assert_eq!(phases(&core.take(1, narrow)), [Phase::NeedsKey]);
+fn refused_sweep_shows_what_it_waits_for() {
+    for (scopes, phase) in [(&[&*format!("{}:read", LAST.collection())][..], Phase::Blocked), (&[], Phase::NeedsKey)] {
+        let (mut core, _) = comparing(Until::Stopped, sweep());
+        core.take(0, ReconcileInput::Swept(SweepOutcome::TooMany { gone: 60, of: 80 }));
+        let known = answered(ReconcileAnswer::Scopes(Ok(identity("home", scopes))));
+        assert_eq!(phases(&core.take(1, known)), [phase]);
+    }
 }
 
 #[test]
@@ -139,4 +120,10 @@ fn answer_ahead_of_the_feed_is_polled_for() {
     let answer = ReconcileAnswer::Query(Ok(found));
     core.take(1, ReconcileInput::Answered { epoch: 2, answer });
     assert_eq!(core.wake_at(), Some(1), "the next poll is due at once");
+    core.take(1, LinkInput::Timer);
+    assert_eq!(
+        phases(&core.take(2, nothing_new())),
+        [Phase::Offline],
+        "the server has lost the position of the answer"
+    );
 }
