@@ -207,13 +207,7 @@ fn is_done(actions: &[Action]) -> bool {
 }
 
 #[test]
-fn phase_follows_the_feed() {
-    let mut core = started(Until::Stopped);
-    assert_eq!(phases(&core.take(0, stream(StreamEvent::Opened))), [Phase::CatchingUp]);
-    let actions = core.take(1, ready(9));
-    assert!(matches!(&actions[..], [Action::ApplyBatch { phase: Phase::Live, .. }]), "{actions:?}");
-    assert_eq!(phases(&core.take(2, cut())), [Phase::Offline]);
-
+fn poll_without_news_proves_the_present() {
     let mut core = started(Until::Stopped);
     core.take(0, too_many(60_000));
     let actions = core.take(0, nothing_new());
@@ -285,23 +279,12 @@ fn accepted_edit_is_polled_for() {
 }
 
 #[test]
-fn pause_closes_the_stream_and_resume_greets() {
-    let mut core = opened(Until::Stopped);
-    let actions = core.take(1, pause(true));
-    assert_eq!((&actions[0], phases(&actions)), (&Action::CloseStream, vec![Phase::Paused]));
-    assert_eq!((core.take(2, pause(true)), core.wake_at()), (vec![], None));
-    assert!(sent(&core.take(3, planned(&[1], true))).is_empty());
-    assert_eq!(core.take(4, pause(false)), [Request::Identity, Request::FeedHead].map(Action::Request));
-    greet(&mut core, 5);
-    assert_eq!(sent(&core.take(5, stream(StreamEvent::Opened))), [1]);
-}
-
-#[test]
 fn pause_survives_a_restart() {
     let began = |until| {
         let mut core = Core::new(until, 7);
         let mut actions = core.take(0, begun(true));
         actions.extend(core.take(0, pause(true)));
+        assert_eq!(core.wake_at(), None);
         actions
     };
     assert_eq!(phases(&began(Until::Stopped)), [Phase::Paused]);
@@ -335,22 +318,6 @@ fn refused_write_revives_an_ended_sync() {
     // The actions before the end were not saved, so the end was not reported.
     core.take(1, disk_full());
     assert!(is_done(&core.take(2, stop())));
-}
-
-#[test]
-fn new_key_greets_before_it_sends() {
-    let mut core = opened(Until::Stopped);
-    core.take(1, stream(StreamEvent::Ended(Failure::Refused(refusal(401, "invalid_api_key")))));
-    assert!(core.wake_at().unwrap() > 50_000);
-    let again = [Action::CloseStream, Action::Request(Request::Identity), Action::Request(Request::FeedHead)];
-    assert_eq!(core.take(3, key_changed()), again);
-    assert!(sent(&core.take(3, planned(&[1], true))).is_empty());
-    greet(&mut core, 4);
-    assert_eq!(sent(&core.take(4, stream(StreamEvent::Opened))), [1]);
-    // The same while in contact: the key may belong to another home.
-    assert_eq!(core.take(5, key_changed()), again);
-    core.take(6, pause(true));
-    assert_eq!(core.take(7, key_changed()), [], "the pause continues");
 }
 
 #[test]
