@@ -217,7 +217,18 @@ fn remembered_finding_starts_with_polls() {
         assert!(scene.polling().contains("proxies"), "{}", scene.polling());
         scene.handle(20, applied());
         if until == Until::Stopped {
+            // Without contact a person may shorten the pauses, and cannot end the finding.
+            let at = scene.wake_at();
+            scene.timer(at);
+            scene.handle(at, poll_failed(silence()));
+            assert!(greets(&scene.handle(at, Input::Control(Control::RetryNow))));
+            scene.greet(at);
+            scene.handle(at, nothing_new());
+            scene.handle(at, applied());
             assert_eq!(until_trial(&mut scene), 30_000);
+            scene.handle(30_000, cut());
+            assert!(scene.link.in_contact(), "polls go on after a failed trial");
+            assert_eq!(until_trial(&mut scene), 90_000);
         }
     }
 }
