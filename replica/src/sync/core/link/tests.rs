@@ -331,15 +331,6 @@ fn retry_now_waits_only_for_retry_after() {
 }
 
 #[test]
-fn foreign_403_is_no_refused_key() {
-    let mut scene = Scene::new(Until::Stopped);
-    scene.handle(0, on_disk(false, false));
-    scene.handle(1, Input::Greeted(Err(Failure::Refused(page(403)))));
-    assert!(scene.is_down() && scene.link.key_refusal.is_none());
-    assert!(scene.wake_at() < BACKOFF_FIRST + 1, "the network's own pauses");
-}
-
-#[test]
 fn unreachable_server_is_asked_less_often() {
     let mut scene = live();
     scene.handle(0, cut());
