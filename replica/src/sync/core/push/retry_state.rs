@@ -114,16 +114,4 @@ mod tests {
         retries.retain(&HashSet::new());
         assert_eq!(retries.failures(&[1]), 0);
     }
-
-    #[test]
-    fn forbidden_answers_are_counted_in_a_row() {
-        let mut retries = RetryState::default();
-        for (is_forbidden, expected) in [(false, 0), (true, 1), (true, 2), (false, 0), (true, 1)] {
-            retries.on_failure(&[1], is_forbidden, 10, 1000);
-            assert_eq!(retries.forbidden(&[1]), expected);
-        }
-        assert_eq!((retries.failures(&[1]), retries.forbidden(&[2])), (5, 0));
-        retries.rename(&[1], &[2]);
-        assert_eq!((retries.failures(&[1]), retries.failures(&[2]), retries.forbidden(&[2])), (0, 5, 1));
-    }
 }
