@@ -113,6 +113,11 @@ impl Scene {
         Connection::open(self.db_path()).unwrap()
     }
 
+    /// The first value of a query.
+    fn value<T: rusqlite::types::FromSql>(&self, text: &str) -> T {
+        self.script().query_row(text, [], |row| row.get(0)).unwrap()
+    }
+
     fn loses_stream(&mut self) -> StepOutput {
         self.report(DriverEvent::StreamEnded { reason: "the connection broke".into() })
     }
@@ -168,19 +173,14 @@ fn ticket_of(done: &StepOutput, path: &str) -> u64 {
 fn script_completion_gets_next_task_without_contact() {
     let mut scene = Scene::live();
     scene.loses_stream();
-    let script = scene.script();
-    script
-        .execute_batch(
-            "INSERT INTO tasks (title, recurrence, due_on, status) VALUES ('Bins', 'weekly', '2026-01-05', 'done')",
-        )
-        .unwrap();
-    let tasks = || script.query_row("SELECT count(*) FROM tasks", [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!(tasks(), 1);
+    let done = "INSERT INTO tasks (title, recurrence, due_on, status) VALUES ('Bins', 'weekly', '2026-01-05', 'done')";
+    scene.script().execute_batch(done).unwrap();
+    let tasks = "SELECT count(*) FROM tasks";
+    assert_eq!(scene.value::<i64>(tasks), 1);
     assert!(scene.report(DriverEvent::DatabaseChanged).has_written, "other programs are notified");
-    assert_eq!(tasks(), 2);
+    assert_eq!(scene.value::<i64>(tasks), 2);
     // The engine finds the words of the new row too.
-    let found = "SELECT count(*) FROM search WHERE search MATCH 'bins'";
-    assert_eq!(script.query_row(found, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    assert_eq!(scene.value::<i64>("SELECT count(*) FROM search WHERE search MATCH 'bins'"), 2);
 }
 
 /// The server may have been restored since the answer has left, so the same request is repeated.
@@ -280,43 +280,27 @@ fn reconcile_request_survives_a_full_disk() {
     // The engine has seen the commit, and the write that followed was refused.
     scene.engine.data_version = connection::data_version(&scene.engine.connection).unwrap();
     scene.timer();
-    let begun: bool = scene
-        .engine
-        .connection
-        .query_row("SELECT reconcile_requested = 0 AND EXISTS (SELECT 1 FROM _reconcile) FROM _sync", [], |row| {
-            row.get(0)
-        })
-        .unwrap();
-    assert!(begun);
+    assert!(scene.value::<bool>("SELECT reconcile_requested = 0 AND EXISTS (SELECT 1 FROM _reconcile) FROM _sync"));
 }
 
 #[test]
 fn dropped_trigger_is_restored_after_a_moment() {
-    let mut scene = Scene::live_after("INSERT INTO rooms (name) VALUES ('Hall')");
-    let script = scene.script();
-    script.execute_batch("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET floor = '1'").unwrap();
-    assert_eq!(scene.report(DriverEvent::DatabaseChanged).commands, []);
-    let count = |text: &str| script.query_row(text, [], |row| row.get::<_, i64>(0)).unwrap();
-    let trigger = "SELECT count(*) FROM sqlite_schema WHERE name = '_rooms_queue_update'";
-    assert_eq!(count(trigger), 0, "another program may need several statements");
-    let steady = scene.engine.wake_at().unwrap();
-    assert!(steady <= 5000, "{steady}");
-    scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap();
-    assert_eq!(count(trigger), 1);
-    assert_eq!(count("SELECT count(*) FROM edits"), 2);
-}
-
-#[test]
-fn schema_restored_by_other_program_needs_no_timer() {
-    let mut scene = Scene::live();
-    let idle = scene.engine.wake_at();
-    scene.script().execute_batch("DROP TRIGGER _rooms_queue_update").unwrap();
-    scene.report(DriverEvent::DatabaseChanged);
-    let restore_at = scene.engine.wake_at();
-    assert_ne!(restore_at, idle);
-    drop(Replica::open(&scene.db_path(), Origin::Cli).unwrap());
-    scene.engine.handle(Moment { steady: restore_at.unwrap(), ..now() }, DriverEvent::Timer).unwrap();
-    assert_ne!(scene.engine.wake_at(), restore_at, "a time in the past would fire for ever");
+    for is_restored_by_another in [false, true] {
+        let mut scene = Scene::live_after("INSERT INTO rooms (name) VALUES ('Hall')");
+        scene.script().execute_batch("DROP TRIGGER _rooms_queue_update; UPDATE rooms SET floor = '1'").unwrap();
+        assert_eq!(scene.report(DriverEvent::DatabaseChanged).commands, []);
+        let trigger = "SELECT count(*) FROM sqlite_schema WHERE name = '_rooms_queue_update'";
+        assert_eq!(scene.value::<i64>(trigger), 0, "another program may need several statements");
+        let steady = scene.engine.wake_at().unwrap();
+        assert!(steady <= 5000, "{steady}");
+        if is_restored_by_another {
+            drop(Replica::open(&scene.db_path(), Origin::Cli).unwrap());
+        }
+        scene.engine.handle(Moment { steady, ..now() }, DriverEvent::Timer).unwrap();
+        assert_eq!([trigger, "SELECT count(*) FROM edits"].map(|text| scene.value::<i64>(text)), [1, 2]);
+        let is_over = scene.engine.wake_at() != Some(steady);
+        assert!(is_over || !is_restored_by_another, "a time in the past would fire for ever");
+    }
 }
 
 #[test]
@@ -389,23 +373,15 @@ fn forbidden_backlog_does_not_stop_others() {
              INSERT INTO tasks (title) VALUES ('Paint');",
         )
         .unwrap();
-    let mut done = scene.report(DriverEvent::DatabaseChanged);
+    let mut commands = scene.report(DriverEvent::DatabaseChanged).commands;
     let refusal = json!({ "error": { "type": "insufficient_scope", "message": "not rooms" } });
     let mut asked = Vec::new();
     for _ in 0..100 {
-        let sends: Vec<(u64, String)> = done
-            .commands
-            .iter()
-            .filter_map(|command| match command {
-                Command::Send { ticket, request } => Some((*ticket, request.path.clone())),
-                _ => None,
-            })
-            .collect();
-        done = StepOutput::default();
-        for (ticket, path) in sends {
-            let status = if path.starts_with("/v1/rooms") { 403 } else { 500 };
-            asked.push(path);
-            done.commands.extend(scene.respond(ticket, status, &refusal).commands);
+        for command in std::mem::take(&mut commands) {
+            let Command::Send { ticket, request } = command else { continue };
+            let status = if request.path.starts_with("/v1/rooms") { 403 } else { 500 };
+            asked.push(request.path);
+            commands.extend(scene.respond(ticket, status, &refusal).commands);
         }
     }
     assert!(asked.iter().any(|path| path == "/v1/tasks"), "{asked:?}");
@@ -448,13 +424,8 @@ fn finding_outlives_the_process() {
     scene.engine.handle(at(20_000, 0), response).unwrap();
     let found = scene.engine.handle(at(22_000, 0), DriverEvent::Timer).unwrap();
     assert_eq!(found.commands, [Command::CloseStream]);
-    let (transport, reason): (String, String) = scene
-        .engine
-        .connection
-        .query_row("SELECT transport, reason FROM _sync", [], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap();
-    assert_eq!(transport, "poll");
-    assert!(reason.starts_with("the stream brings no events"), "{reason}");
+    let found: String = scene.value("SELECT transport || ': ' || reason FROM _sync");
+    assert!(found.starts_with("poll: the stream brings no events"), "{found}");
 
     let week = 7 * 86_400_000;
     for (server, after, expects_polls) in
@@ -474,8 +445,7 @@ fn finding_outlives_the_process() {
 fn search_follows_the_profile_id() {
     let scene = Scene::live_after("INSERT INTO property (city) VALUES ('Ghent')");
     let found = "SELECT record_id || (SELECT id FROM property) || (SELECT count(*) FROM _search_rows) FROM search";
-    let found: String = scene.engine.connection.query_row(found, [], |row| row.get(0)).unwrap();
-    assert_eq!(found, format!("{HOME}{HOME}1"));
+    assert_eq!(scene.value::<String>(found), format!("{HOME}{HOME}1"));
 }
 
 #[test]
@@ -506,8 +476,7 @@ fn database_of_newer_program_is_not_written() {
     crate::store::gate::sync_tx(&mut other, |tx| Ok(tx.execute_batch(renewed)?)).unwrap();
     let ended = scene.engine.handle(now(), event(7));
     assert!(matches!(ended, Err(StoreError::SchemaReplaced)), "{:?}", ended.map(drop));
-    let rooms: i64 = other.query_row("SELECT count(*) FROM rooms", [], |row| row.get(0)).unwrap();
-    assert_eq!(rooms, 1);
+    assert_eq!(scene.value::<i64>("SELECT count(*) FROM rooms"), 1);
 }
 
 /// SQLite's `.restore` puts an older copy into a database that a sync has open. The feed must go on from the position of the copy:
@@ -537,7 +506,6 @@ fn feed_goes_on_from_the_position_of_a_restored_copy() {
         scene.report(DriverEvent::StreamOpened);
         scene.report(caught_up(vec![created(6), created(7)], 7));
         let state = "SELECT phase || ' ' || position || ' ' || (SELECT count(*) FROM rooms) FROM _sync";
-        let state: String = scene.script().query_row(state, [], |row| row.get(0)).unwrap();
-        assert_eq!(state, "live 7 2");
+        assert_eq!(scene.value::<String>(state), "live 7 2");
     }
 }
