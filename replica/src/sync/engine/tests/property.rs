@@ -25,55 +25,30 @@ const OPERATIONS_MAX: usize = 40;
 /// One step of a sequence. A row is chosen by an index into the rows at that moment.
 #[derive(Debug, Clone)]
 enum Operation {
-    Create {
-        item: bool,
-    },
-    Patch {
-        row: usize,
-        second: bool,
-    },
-    Refer {
-        item: usize,
-    },
-    Delete {
-        row: usize,
-    },
+    Create { item: bool },
+    Patch { row: usize, second: bool },
+    Refer { item: usize },
+    Delete { row: usize },
     Undo,
-    Decide {
-        mine: bool,
-    },
-    ByAnother {
-        row: usize,
-        write: Write,
-    },
+    Decide { mine: bool },
+    ByAnother { row: usize, write: Write },
     RefuseNext,
-    Deliver {
-        fate: Fate,
-    },
-    Feed {
-        events: usize,
-    },
-    /// The server answers a request, and the answer is still on the way.
-    Serve {
-        request: usize,
-    },
-    /// The stream brings this many events once more.
-    Repeat {
-        events: i64,
-    },
+    Deliver { fate: Fate },
+    Feed { events: usize },
+    // The server answers a request, and the answer is still on the way.
+    Serve { request: usize },
+    // The stream brings this many events once more.
+    Repeat { events: i64 },
     CutStream,
     Tick,
     Restart,
     Trim,
     ForgetKeys,
-    /// `tells_fork`: the server knows the last position that both histories share.
-    Restore {
-        back: i64,
-        tells_fork: bool,
-    },
-    /// The process ends, `rebuild` reads the sound database again, and another process starts.
+    // `tells_fork`: the server knows the last position that both histories share.
+    Restore { back: i64, tells_fork: bool },
+    // The process ends, `rebuild` reads the sound database again, and another process starts.
     Rebuild,
-    /// Everything arrives, until the replica is at the head. A reconcile ends, which single steps seldom reach.
+    // Everything arrives, until the replica is at the head. A reconcile ends, which single steps seldom reach.
     CatchUp,
 }
 
