@@ -165,10 +165,9 @@ fn final_verdict(direction: Direction, refusal: Refusal) -> Verdict {
 mod tests {
     use super::*;
 
-    fn refusal(status: u16, error_type: &str, problem: Value) -> TransferEnd {
+    fn refusal(status: u16, error_type: &str, problem: Value) -> Refusal {
         let error_type = ErrorType::parse(error_type);
-        let message = "no".to_owned();
-        TransferEnd::Refused(Refusal { status, error_type, message, expired: None, problem, retry_after: None })
+        Refusal { status, error_type, message: "no".to_owned(), expired: None, problem, retry_after: None }
     }
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -181,14 +180,8 @@ mod tests {
         let (up, down) = (names(&["a"]), names(&["b"]));
         assert_eq!(transfer.next(0, &up, &down), Next::Carry(Direction::Up, "a"));
         assert_eq!(transfer.ended(0, Direction::Up, "a", TransferEnd::NoAnswer("cut".to_owned())), Verdict::Later);
-        let busy = TransferEnd::Refused(Refusal {
-            retry_after: Some(5_000),
-            ..match refusal(429, "rate_limited", Value::Null) {
-                TransferEnd::Refused(refusal) => refusal,
-                _ => unreachable!(),
-            }
-        });
-        assert_eq!(transfer.ended(0, Direction::Down, "b", busy), Verdict::Later);
+        let busy = Refusal { retry_after: Some(5_000), ..refusal(429, "rate_limited", Value::Null) };
+        assert_eq!(transfer.ended(0, Direction::Down, "b", TransferEnd::Refused(busy)), Verdict::Later);
         let Next::WaitUntil(at) = transfer.next(0, &up, &down) else { panic!("both wait") };
         assert!((1..5_000).contains(&at), "{at}");
         assert_eq!(transfer.next(5_000, &[], &down), Next::Carry(Direction::Down, "b"));
@@ -200,57 +193,35 @@ mod tests {
 
     #[test]
     fn answers_and_what_they_mean() {
-        let too_large = json!({ "details": { "limit_bytes": 8, "of": "file" } });
-        let full = json!({ "details": { "limit_bytes": 9, "of": "home" } });
-        let refused = |code, problem: &Value, limit| Verdict::UploadRefused {
-            code,
-            sentence: "no".to_owned(),
-            problem: problem.clone(),
-            limit,
+        use Direction::{Down, Up};
+        let [too_large, full] =
+            [(8, "file"), (9, "home")].map(|(limit, of)| json!({ "details": { "limit_bytes": limit, "of": of } }));
+        let large = |problem: &Value| TransferEnd::Refused(refusal(413, "payload_too_large", problem.clone()));
+        let no = |status, error_type| TransferEnd::Refused(refusal(status, error_type, Value::Null));
+        let refused = |code, problem: &Value, limit| {
+            let problem = problem.clone();
+            Verdict::UploadRefused { code, sentence: "no".to_owned(), problem, limit }
         };
-        let null = Value::Null;
+        let not_taken = || refused(ReasonCode::Refused, &Value::Null, None);
+        let not_fetched = |state| Verdict::NotFetched(state, Value::Null);
         for (direction, end, expected) in [
-            (Direction::Up, TransferEnd::Done, Verdict::Done),
-            (
-                Direction::Up,
-                refusal(413, "payload_too_large", too_large.clone()),
-                refused(ReasonCode::TooLarge, &too_large, Some(8)),
-            ),
-            (
-                Direction::Up,
-                refusal(413, "payload_too_large", full.clone()),
-                refused(ReasonCode::TooLarge, &full, None),
-            ),
-            (Direction::Up, refusal(413, "", null.clone()), Verdict::Later),
-            (
-                Direction::Up,
-                refusal(415, "unsupported_media_type", null.clone()),
-                refused(ReasonCode::Refused, &null, None),
-            ),
-            (Direction::Up, refusal(400, "invalid_request", null.clone()), refused(ReasonCode::Refused, &null, None)),
-            (
-                Direction::Up,
-                refusal(403, "insufficient_scope", null.clone()),
-                refused(ReasonCode::Refused, &null, None),
-            ),
-            (Direction::Up, refusal(403, "", null.clone()), Verdict::Later),
-            (Direction::Up, refusal(401, "unauthorized", null.clone()), Verdict::Later),
-            (
-                Direction::Down,
-                refusal(403, "insufficient_scope", null.clone()),
-                Verdict::NotFetched(None, null.clone()),
-            ),
-            (Direction::Up, TransferEnd::WrongBytes, Verdict::Lost(FileState::Damaged)),
-            (Direction::Up, TransferEnd::NotHere, Verdict::Lost(FileState::Missing)),
-            (Direction::Up, refusal(503, "", null.clone()), Verdict::Later),
-            (
-                Direction::Down,
-                refusal(404, "not_found", null.clone()),
-                Verdict::NotFetched(Some(FileState::Missing), null.clone()),
-            ),
-            (Direction::Down, refusal(404, "route_not_found", null.clone()), Verdict::NotFetched(None, null.clone())),
-            (Direction::Down, refusal(404, "", null.clone()), Verdict::Later),
-            (Direction::Down, refusal(416, "range_not_satisfiable", null.clone()), Verdict::Later),
+            (Up, TransferEnd::Done, Verdict::Done),
+            (Up, large(&too_large), refused(ReasonCode::TooLarge, &too_large, Some(8))),
+            (Up, large(&full), refused(ReasonCode::TooLarge, &full, None)),
+            (Up, no(413, ""), Verdict::Later),
+            (Up, no(415, "unsupported_media_type"), not_taken()),
+            (Up, no(400, "invalid_request"), not_taken()),
+            (Up, no(403, "insufficient_scope"), not_taken()),
+            (Up, no(403, ""), Verdict::Later),
+            (Up, no(401, "unauthorized"), Verdict::Later),
+            (Down, no(403, "insufficient_scope"), not_fetched(None)),
+            (Up, TransferEnd::WrongBytes, Verdict::Lost(FileState::Damaged)),
+            (Up, TransferEnd::NotHere, Verdict::Lost(FileState::Missing)),
+            (Up, no(503, ""), Verdict::Later),
+            (Down, no(404, "not_found"), not_fetched(Some(FileState::Missing))),
+            (Down, no(404, "route_not_found"), not_fetched(None)),
+            (Down, no(404, ""), Verdict::Later),
+            (Down, no(416, "range_not_satisfiable"), Verdict::Later),
         ] {
             assert_eq!(Transfer::new(1).ended(0, direction, "a", end.clone()), expected, "{end:?}");
         }
