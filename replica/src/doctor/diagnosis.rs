@@ -177,65 +177,40 @@ mod tests {
     use std::io::{self, ErrorKind};
 
     use rusqlite::ffi;
+    use rustix::io::Errno;
 
     use super::*;
 
-    fn diagnose_sqlite(code: i32) -> Diagnosis {
-        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-        diagnose(Path::new("/home/a/replica.db"), &StoreError::Sqlite(error))
-    }
-
     #[test]
-    fn sqlite_code_selects_cause() {
-        let busy = diagnose_sqlite(ffi::SQLITE_BUSY_SNAPSHOT);
-        assert_eq!(busy.cause, Cause::Busy);
-        assert!(busy.next.starts_with("lsof /home/a/replica.db,"), "{busy:?}");
-        for code in [ffi::SQLITE_READONLY, ffi::SQLITE_READONLY_DIRECTORY, ffi::SQLITE_CANTOPEN] {
-            let shut = diagnose_sqlite(code);
-            assert_eq!(shut.cause, Cause::NoAccess, "{shut:?}");
-            assert!(shut.next.starts_with("ls -la /home/a;"), "{shut:?}");
-        }
-        assert_eq!(diagnose_sqlite(ffi::SQLITE_CORRUPT).cause, Cause::Damaged);
-        assert_eq!(diagnose_sqlite(ffi::SQLITE_FULL).cause, Cause::DiskFull);
-        assert_eq!(diagnose_sqlite(ffi::SQLITE_ERROR).cause, Cause::Other);
-    }
-
-    #[test]
-    fn io_error_is_not_disk_full() {
-        for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_TRUNCATE] {
-            let fails = diagnose_sqlite(code);
-            assert_ne!(fails.cause, Cause::DiskFull);
-            assert!(
-                fails.text.contains("does not take what is written to it") && fails.text.contains("I/O"),
-                "{fails:?}"
-            );
-            assert!(fails.next.contains("df -h /home/a"), "{fails:?}");
-        }
-    }
-
-    #[test]
-    fn missing_locks_are_explained() {
+    fn each_error_has_its_cause_and_next_step() {
         let db = Path::new("/home/a/replica.db");
-        for errno in [rustix::io::Errno::NOLCK, rustix::io::Errno::OPNOTSUPP] {
-            let error = io::Error::from_raw_os_error(errno.raw_os_error());
-            let found = diagnose(db, &StoreError::File(db.to_owned(), error));
-            assert_eq!(found.cause, Cause::NoLocks);
-            assert!(found.text.contains("/home/a/replica.db gives no file locks"), "{found:?}");
-            assert!(found.next.contains("--db") && found.next.contains("local disk"), "{found:?}");
+        let sqlite = |code| StoreError::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        let file = |error: io::Error| StoreError::File(db.to_owned(), error);
+        let errno = |number: Errno| file(io::Error::from_raw_os_error(number.raw_os_error()));
+        let (shut, full) = ("ls -la /home/a;", "the disk that holds /home/a/replica.db is full");
+        let (unwritten, no_locks) = ("does not take what is written to it", "/home/a/replica.db gives no file locks");
+        let elsewhere = "mv /home/a/replica.db to a local disk, with its other files, and name it with --db;";
+        for (error, cause, text, next) in [
+            (sqlite(ffi::SQLITE_BUSY_SNAPSHOT), Cause::Busy, "", "lsof /home/a/replica.db,"),
+            (sqlite(ffi::SQLITE_READONLY), Cause::NoAccess, "cannot be written to here", shut),
+            (sqlite(ffi::SQLITE_READONLY_DIRECTORY), Cause::NoAccess, "cannot be written to here", shut),
+            (sqlite(ffi::SQLITE_CANTOPEN), Cause::NoAccess, "cannot be written to here", shut),
+            (file(ErrorKind::PermissionDenied.into()), Cause::NoAccess, "", shut),
+            (sqlite(ffi::SQLITE_CORRUPT), Cause::Damaged, "", "hearth-replica rebuild"),
+            (sqlite(ffi::SQLITE_ERROR), Cause::Other, "", "hearth-replica doctor"),
+            (sqlite(ffi::SQLITE_FULL), Cause::DiskFull, full, "df -h /home/a, make room"),
+            (file(ErrorKind::StorageFull.into()), Cause::DiskFull, full, "df -h /home/a, make room"),
+            (sqlite(ffi::SQLITE_IOERR_WRITE), Cause::DiskUnwritable, unwritten, "df -h /home/a"),
+            (sqlite(ffi::SQLITE_IOERR_FSYNC), Cause::DiskUnwritable, unwritten, "df -h /home/a"),
+            (sqlite(ffi::SQLITE_IOERR_TRUNCATE), Cause::DiskUnwritable, unwritten, "df -h /home/a"),
+            (errno(Errno::NOLCK), Cause::NoLocks, no_locks, elsewhere),
+            (errno(Errno::OPNOTSUPP), Cause::NoLocks, no_locks, elsewhere),
+        ] {
+            let found = diagnose(db, &error);
+            assert_eq!(found.cause, cause, "{found:?}");
+            assert!(found.text.contains(text) && found.next.starts_with(next), "{found:?}");
+            assert!(cause != Cause::DiskFull || found.text == full, "{found:?}");
+            assert!(cause != Cause::DiskUnwritable || found.text.contains("I/O"), "{found:?}");
         }
-    }
-
-    #[test]
-    fn denied_file_is_not_disk_full() {
-        let db = Path::new("/home/a/replica.db");
-        let of = |kind: ErrorKind| diagnose(db, &StoreError::File(db.to_owned(), io::Error::from(kind)));
-        assert_eq!(of(ErrorKind::PermissionDenied).cause, Cause::NoAccess);
-        assert!(of(ErrorKind::PermissionDenied).next.starts_with("ls -la /home/a;"));
-        let full = of(ErrorKind::StorageFull);
-        assert_eq!(
-            (full.cause, full.text.as_str()),
-            (Cause::DiskFull, "the disk that holds /home/a/replica.db is full")
-        );
-        assert!(full.next.starts_with("df -h /home/a, make room"));
     }
 }
