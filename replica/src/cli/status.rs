@@ -183,30 +183,31 @@ mod tests {
     use crate::cli::sync_goal::tests::status;
 
     #[test]
-    fn summary_leaves_out_unknown_backlog() {
-        let summary_of =
-            |phase: Phase, behind_events| summary(&hearth_replica::Status { behind_events, ..status(phase, 5, 0) });
-        assert_eq!(summary_of(Phase::CatchingUp, Some(2)), "Catching up, 2 events behind.");
-        assert_eq!(summary_of(Phase::CatchingUp, Some(0)), "Catching up with the server.");
-        assert!(summary_of(Phase::Polling, Some(0)).starts_with("In step with the server at the last poll"));
-        assert!(summary_of(Phase::Polling, None).starts_with("Catching up"));
-    }
-
-    #[test]
-    fn offline_summary_tells_the_last_sync() {
+    fn summary_claims_no_more_than_is_known() {
+        use hearth_replica::Status;
         let since = "2026-06-01T00:00:00.000Z";
-        let ended = hearth_replica::Status {
-            offline_since: Some(since.to_owned()),
-            head: Some(5),
-            ..status(Phase::Offline, 5, 0)
-        };
-        let at = format!("at the last sync, {since}; no process syncs now.");
-        assert_eq!(summary(&ended), format!("In step with the server {at}"));
-        let behind = hearth_replica::Status { head: Some(7), ..ended.clone() };
-        assert_eq!(summary(&behind), format!("At position 5 of 7 {at}"));
-        let frozen = hearth_replica::Status { daemon_pid: Some(7), ..ended.clone() };
-        assert_eq!(summary(&frozen), format!("Nothing proven since {since}: process 7 syncs but saves no contact."));
-        let failed = hearth_replica::Status { reason: Some("Connection refused".to_owned()), ..ended };
-        assert_eq!(summary(&failed), format!("Without contact since {since}."));
+        let behind = |phase: Phase, behind_events| Status { behind_events, ..status(phase, 5, 0) };
+        let reason = Some("the disk is full".to_owned());
+        let stopped = Status { reason: reason.clone(), ..status(Phase::Blocked, 5, 0) };
+        let ended = Status { offline_since: Some(since.to_owned()), head: Some(5), ..status(Phase::Offline, 5, 0) };
+        let last_sync = format!("at the last sync, {since}; no process syncs now.");
+        for (status, expected) in [
+            (behind(Phase::CatchingUp, Some(2)), "Catching up, 2 events behind."),
+            (behind(Phase::CatchingUp, Some(0)), "Catching up with the server."),
+            (behind(Phase::Polling, Some(0)), "In step with the server at the last poll."),
+            (behind(Phase::Polling, None), "Catching up with the server by polling."),
+            // What blocks the sync is no decision of a person.
+            (stopped.clone(), "Stopped: the disk is full."),
+            (Status { needs_you: 1, ..stopped }, "Stopped: the disk is full; 1 edit for you to decide on."),
+            (ended.clone(), &format!("In step with the server {last_sync}")),
+            (Status { head: Some(7), ..ended.clone() }, &format!("At position 5 of 7 {last_sync}")),
+            (
+                Status { daemon_pid: Some(7), ..ended.clone() },
+                &format!("Nothing proven since {since}: process 7 syncs but saves no contact."),
+            ),
+            (Status { reason, ..ended }, &format!("Without contact since {since}.")),
+        ] {
+            assert_eq!(summary(&status), expected);
+        }
     }
 }

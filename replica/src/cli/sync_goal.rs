@@ -198,53 +198,25 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn timeout_in_step_reports_waiting_edit() {
+    fn timeout_says_how_far_the_sync_came() {
         let db = std::env::temp_dir().join("hearth-sync-too-late.db");
         let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
         let context = Context { profile, named: false, db_given: true, json: false };
-        for phase in [Phase::Live, Phase::Polling] {
-            let failure = timeout_failure(&context, &status(phase, 8, 1));
-            assert_eq!(
-                (failure.exit, failure.text.as_str()),
-                (Exit::StillWaiting, "in step, but 1 edit still on the way")
-            );
-            let limited = Status { reason: Some("the server limits".to_owned()), ..status(phase, 8, 1) };
-            let failure = timeout_failure(&context, &limited);
-            assert_eq!(failure.text, "in step, but 1 edit still on the way: the server limits");
-        }
-    }
-
-    #[test]
-    fn timeout_on_question_names_command() {
-        let db = std::env::temp_dir().join("hearth-sync-asks.db");
-        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
-        let context = Context { profile, named: false, db_given: true, json: false };
-        let asks = Status {
-            asks_about_deletions: true,
-            blocked_by: Some(BlockCause::Deletions),
-            ..status(Phase::Blocked, 8, 0)
-        };
-        let failure = timeout_failure(&context, &asks);
-        assert_eq!(
-            (failure.exit, failure.next),
-            (Exit::NeedsYou, Some(hearth_replica::doctor::DELETION_ADVICE.into()))
-        );
-    }
-
-    #[test]
-    fn timeout_in_contact_reports_position() {
-        let db = std::env::temp_dir().join("hearth-sync-slow.db");
-        let profile = hearth_replica::profile::Profile::locate("home", Some(&db), true).unwrap();
-        let context = Context { profile, named: false, db_given: true, json: false };
+        let limited = |phase| Status { reason: Some("the server limits".to_owned()), ..status(phase, 8, 1) };
         let last_contact_at = Some("2026-06-01T00:00:00.000Z".to_owned());
         let slow = Status { head: Some(9), last_contact_at, ..status(Phase::Backfilling, 4, 0) };
-        let failure = timeout_failure(&context, &slow);
-        assert_eq!(
-            (failure.exit, failure.text.as_str()),
-            (Exit::Unreachable, "not in step in time, backfilling: at position 4 of 9")
-        );
-        for phase in [Phase::Offline, Phase::Backfilling] {
-            assert_eq!(timeout_failure(&context, &status(phase, 4, 0)).exit, Exit::Unreachable, "{phase}");
+        let waits = "in step, but 1 edit still on the way";
+        for (last, exit, text) in [
+            (status(Phase::Live, 8, 1), Exit::StillWaiting, waits),
+            (status(Phase::Polling, 8, 1), Exit::StillWaiting, waits),
+            (limited(Phase::Live), Exit::StillWaiting, &format!("{waits}: the server limits")),
+            (limited(Phase::Polling), Exit::StillWaiting, &format!("{waits}: the server limits")),
+            (slow, Exit::Unreachable, "not in step in time, backfilling: at position 4 of 9"),
+            (status(Phase::Backfilling, 4, 0), Exit::Unreachable, "not in step in time, backfilling: no answer so far"),
+            (status(Phase::Offline, 4, 0), Exit::Unreachable, "not in step in time, offline: no answer so far"),
+        ] {
+            let failure = timeout_failure(&context, &last);
+            assert_eq!((failure.exit, failure.text.as_str()), (exit, text), "{last:?}");
         }
     }
 }
