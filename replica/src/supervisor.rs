@@ -70,14 +70,10 @@ mod tests {
     use hearth_contract::schema::Kind;
 
     use super::*;
-    use crate::ConflictPolicy;
 
     fn scene() -> (tempfile::TempDir, SyncConfig) {
         let directory = tempfile::tempdir().unwrap();
-        let (server, key) = ("http://127.0.0.1:9".to_owned(), "svc_test_x".into());
-        let db = directory.path().join("replica.db");
-        let config =
-            SyncConfig { db, server, key, key_file: None, profile: None, conflict_policy: ConflictPolicy::Ask };
+        let config = SyncConfig::unreachable(directory.path());
         let hall = Fields::from_iter([("name".to_owned(), "Hall".into())]);
         Replica::open(&config.db, Origin::Cli).unwrap().create(Kind::Room, &hall).unwrap();
         (directory, config)

@@ -23,3 +23,18 @@ pub struct SyncConfig {
     /// What to do with a field changed both in the replica and on the server.
     pub conflict_policy: ConflictPolicy,
 }
+
+#[cfg(test)]
+impl SyncConfig {
+    /// A config for a database in this directory. The server does not exist.
+    pub(crate) fn unreachable(directory: &std::path::Path) -> SyncConfig {
+        SyncConfig {
+            db: directory.join("replica.db"),
+            server: "http://127.0.0.1:9".to_owned(),
+            key: hearth_contract::key::key_text(hearth_contract::key::Environment::Test, [1; 32]).into(),
+            key_file: None,
+            profile: None,
+            conflict_policy: ConflictPolicy::Ask,
+        }
+    }
+}

@@ -325,25 +325,12 @@ mod tests {
     use hearth_contract::key::{Environment, key_text};
 
     use super::*;
-    use crate::model::ConflictPolicy;
     use crate::store::open;
-
-    /// A config whose server does not exist.
-    fn config(directory: &tempfile::TempDir) -> SyncConfig {
-        SyncConfig {
-            db: directory.path().join("replica.db"),
-            server: "http://127.0.0.1:9".to_owned(),
-            key: key_text(Environment::Test, [1; 32]).into(),
-            key_file: None,
-            profile: None,
-            conflict_policy: ConflictPolicy::Ask,
-        }
-    }
 
     #[tokio::test]
     async fn stopped_sync_does_not_wait_for_a_lock() {
         let directory = tempfile::tempdir().unwrap();
-        let config = config(&directory);
+        let config = SyncConfig::unreachable(directory.path());
         let script = open::read_write(&config.db).unwrap();
         script.execute_batch("BEGIN IMMEDIATE").unwrap();
         let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
@@ -358,7 +345,11 @@ mod tests {
         let [key_file, profile] = ["home.key", "home.toml"].map(|name| directory.path().join(name));
         std::fs::write(&key_file, key_text(Environment::Test, [2; 32])).unwrap();
         std::fs::write(&profile, "server = \"http://127.0.0.1:10\"").unwrap();
-        let config = SyncConfig { key_file: Some(key_file), profile: Some(profile), ..config(&directory) };
+        let config = SyncConfig {
+            key_file: Some(key_file),
+            profile: Some(profile),
+            ..SyncConfig::unreachable(directory.path())
+        };
         let lock = SyncLock::try_take(&config.db).unwrap().unwrap();
         let (_sender, stop) = watch::channel(false);
         let ended = run(config, lock, Until::Stopped, stop).await.unwrap_err();
