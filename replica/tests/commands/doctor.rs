@@ -7,8 +7,8 @@ use hearth_contract::key::{Environment, key_text};
 use serde_json::{Value, json};
 
 use super::{
-    as_anybody, as_keeper, command, fake_server, json, new_replica, on_full_disk, refusal, replica, replica_of,
-    set_mode, sqlite3, text, unaddressed, write_profile,
+    as_anybody, as_keeper, command, fake_server, json, new_replica, on_full_disk, replica, replica_of, set_mode,
+    sqlite3, text, unaddressed, write_profile,
 };
 
 const ALL: &str = "inventory vehicles documents tasks rooms property";
@@ -97,12 +97,16 @@ fn server_and_key_faults_are_found() {
     // The key of the environment goes before the key of the profile.
     let doctor = command(&db, &["doctor"]).env("HEARTH_API_KEY", "svc_test_cut").output().unwrap();
     assert!(text(&doctor.stderr).contains("unset HEARTH_API_KEY"), "{}", text(&doctor.stderr));
-    std::fs::remove_file(format!("{}.key", db.display())).unwrap();
-    assert_found(&db, 4, "fault", "key", "has no key", "hearth-replica init");
+    let key = format!("{}.key", db.display());
+    std::fs::remove_file(&key).unwrap();
+    assert_found(&db, 4, "fault", "key", &format!("has no key: there is no {key}"), "hearth-replica init");
 
-    let scopes: Vec<String> = every_scope().into_iter().filter(|scope| scope != "tasks:read").collect();
-    let (_dir, db) = keyed_replica(&server("200 OK", "", identity(&scopes)));
-    assert_found(&db, 4, "fault", "key", "lacks tasks:read", "key create");
+    // Without a scope to read the replica stays incomplete. Without a scope to write, edits are refused.
+    for (lacks, grade) in [("tasks:read", "fault"), ("tasks:write", "warning")] {
+        let scopes: Vec<String> = every_scope().into_iter().filter(|scope| scope != lacks).collect();
+        let (_dir, db) = keyed_replica(&server("200 OK", "", identity(&scopes)));
+        assert_found(&db, 4, grade, "key", &format!("lacks {lacks}"), "key create");
+    }
 
     let (_dir, db) = keyed_replica(&good_server());
     as_keeper(&db, "UPDATE _sync SET home_id = '0190a3b0-0000-7000-8000-0000000000aa'");
@@ -165,7 +169,10 @@ fn installed_unit_is_named_as_next_step() {
 #[test]
 fn database_faults_are_found() {
     let dir = tempfile::tempdir().unwrap();
-    assert_found(&dir.path().join("none.db"), 3, "fault", "setup", "there is no replica", "hearth-replica init");
+    let none = dir.path().join("none.db");
+    assert_found(&none, 3, "fault", "setup", "there is no replica", "hearth-replica init");
+    write_profile(&none, "http://127.0.0.1:9", "svc_test_x");
+    assert_found(&none, 3, "fault", "setup", "there is no replica", "hearth-replica sync");
 
     let (_dir, db) = keyed_replica(&good_server());
     as_keeper(&db, "UPDATE _sync SET phase = 'needs_key', reason = 'The key was revoked.'");
@@ -361,14 +368,10 @@ fn malformed_profile_is_found() {
     assert_found(&db, 1, "fault", "setup", &profile, &format!("correct {profile}"));
     let reported = text(&replica(&db, &["status"]).stderr);
     assert!(reported.contains("next: correct "), "{reported}");
-}
-
-#[test]
-fn missing_database_with_profile_suggests_sync() {
-    let (_dir, db) = keyed_replica(&good_server());
+    // A missing database is the lesser fault.
     std::fs::remove_file(&db).unwrap();
-    assert_found(&db, 3, "fault", "setup", "there is no replica", "hearth-replica sync");
-    assert!(refusal(&db, &["status"]).1.ends_with("next: hearth-replica sync"));
+    let worst = text(&replica(&db, &["doctor"]).stderr);
+    assert!(worst.contains("the worst: ") && worst.contains(&profile) && !worst.contains("init"), "{worst}");
 }
 
 #[test]
@@ -545,26 +548,6 @@ fn long_writer_is_found() {
     let (_dir, db) = keyed_replica(&good_server());
     let other = rusqlite::Connection::open(&db).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let (exit, found) = examined(&db);
-    let [grade, matter, text, next] =
-        found.iter().find(|one| one[1] == "process" && one[0] == "fault").unwrap_or_else(|| panic!("{found:?}"));
-    assert_eq!((grade.as_str(), matter.as_str()), ("fault", "process"));
-    assert!(
-        text.contains("another program holds a write transaction on") && next.starts_with("lsof "),
-        "{text}, {next}"
-    );
-    assert_ne!(exit, 0);
-}
-
-#[test]
-fn malformed_profile_is_the_worst_finding() {
-    let directory = tempfile::tempdir().unwrap();
-    let db = directory.path().join("replica.db");
-    std::fs::write(directory.path().join("replica.db.toml"), "server = \"x\nfoo").unwrap();
-    let output = replica(&db, &["doctor"]);
-    let printed = text(&output.stderr);
-    assert!(
-        printed.contains("the worst: ") && printed.contains("replica.db.toml") && !printed.contains("init"),
-        "{printed}"
-    );
+    let next = format!("lsof {}, end that program's transaction", db.display());
+    assert_found(&db, 1, "fault", "process", "another program holds a write transaction on", &next);
 }
