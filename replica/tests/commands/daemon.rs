@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::{
-    UNREACHABLE, as_keeper, command, json, refusal, replica, sqlite3, text, unreachable_replica, write_profile,
+    UNREACHABLE, as_keeper, command, json, refuses, replica, replica_with_hall, sqlite3, text, unreachable_replica,
+    write_profile,
 };
 
 struct Daemon(Child);
@@ -64,8 +65,7 @@ fn daemon_notifies_systemd_of_each_step() {
 
 #[test]
 fn daemon_serves_metrics_and_logs_json() {
-    let (_dir, db) = unreachable_replica();
-    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    let (_dir, db) = replica_with_hall();
     let mut daemon = daemon(&db, &["--metrics-listen", "127.0.0.1:0", "--log", "json"], &[]);
     let line: serde_json::Value = serde_json::from_str(&until_it_says(&mut daemon, "metrics are served")).unwrap();
     let mut socket = TcpStream::connect(line["address"].as_str().unwrap()).unwrap();
@@ -86,22 +86,18 @@ fn second_sync_process_is_refused() {
     let (_dir, db) = unreachable_replica();
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "phase");
-    let (file, process) = (db.display(), format!("process {}", daemon.0.id()));
-    let (exit, printed) = refusal(&db, &["run"]);
-    assert_eq!(exit, 1, "{printed}");
-    let words = format!("the daemon, {process}, already keeps {file} in step; nothing needs to be");
-    assert!(printed.contains(&words), "{printed}");
+    let process = format!("process {}", daemon.0.id());
+    let words = format!("the daemon, {process}, already keeps {} in step; nothing needs to be", db.display());
+    refuses(&db, &["run"], 1, &[&words]);
 }
 
 #[test]
 fn rebuild_beside_daemon_is_done_by_daemon() {
-    let (dir, db) = unreachable_replica();
-    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    let (dir, db) = replica_with_hall();
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "phase");
-    let (exit, printed) = refusal(&db, &["rebuild", "--timeout", "10s"]);
-    assert_eq!(exit, 6, "the server cannot be reached: {printed}");
-    assert!(printed.contains("everything is downloaded again, and 1 edit stays"), "{printed}");
+    // The server cannot be reached.
+    refuses(&db, &["rebuild", "--timeout", "10s"], 6, &["everything is downloaded again, and 1 edit stays"]);
     assert!(daemon.0.try_wait().unwrap().is_none(), "the daemon goes on");
     for left in ["rebuild", "rebuilt"] {
         assert!(!dir.path().join(left).exists() && !dir.path().join(format!("replica.db.{left}")).exists(), "{left}");
@@ -129,12 +125,9 @@ fn damage_nobody_reads_is_found_at_start() {
     let (_dir, db) = unreachable_replica();
     let page = with_many_rooms(&db);
     overwrite_page(&db, page);
-    for arguments in [&["status"][..], &["status", "--json"]] {
-        let (exit, printed) = refusal(&db, arguments);
-        assert!(exit == 8 && printed.contains("damaged"), "{arguments:?}: {exit}: {printed}");
+    for arguments in [&["status"][..], &["status", "--json"], &["sync", "--timeout", "1s"]] {
+        refuses(&db, arguments, 8, &["damaged"]);
     }
-    let (exit, printed) = refusal(&db, &["sync", "--timeout", "1s"]);
-    assert_eq!(exit, 8, "{printed}");
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "500 edits carried over");
     assert!(replica(&db, &["list", "rooms"]).status.success());
@@ -148,8 +141,7 @@ fn damage_that_a_reader_meets_is_healed() {
     let mut lines = BufReader::new(daemon.0.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("phase")));
     overwrite_page(&db, page);
-    let (exit, printed) = refusal(&db, &["list", "rooms", "--limit", "1000"]);
-    assert_eq!(exit, 8, "{printed}");
+    refuses(&db, &["list", "rooms", "--limit", "1000"], 8, &[]);
     assert!(lines.any(|line| line.contains("500 edits carried over")));
     std::thread::spawn(move || lines.for_each(drop));
     assert!(replica(&db, &["list", "rooms"]).status.success());
@@ -165,18 +157,13 @@ pub(super) fn damage(db: &Path) {
 
 #[test]
 fn damaged_database_is_rebuilt_with_edits() {
-    let (_dir, db) = unreachable_replica();
-    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    let (_dir, db) = replica_with_hall();
     damage(&db);
     for arguments in [&["status"][..], &["list", "rooms"], &["sync"], &["query", "SELECT 1"]] {
-        let (exit, printed) = refusal(&db, arguments);
-        assert_eq!(exit, 8, "{arguments:?}: {printed}");
-        assert!(printed.contains("hearth-replica rebuild"), "{printed}");
+        refuses(&db, arguments, 8, &["hearth-replica rebuild"]);
     }
     // Without a server the rebuild cannot finish, but the new database is sound and holds the edit.
-    let (exit, printed) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
-    assert_eq!(exit, 6, "{printed}");
-    assert!(printed.contains("1 edit carried over") && printed.contains("damaged-"), "{printed}");
+    refuses(&db, &["rebuild", "--timeout", "500ms"], 6, &["1 edit carried over", "damaged-"]);
     assert_eq!(json(&db, &["edits"])[0]["patch"]["name"], "Hall");
 }
 
@@ -184,19 +171,16 @@ fn damaged_database_is_rebuilt_with_edits() {
 fn rebuild_of_sound_database_names_lost_tables() {
     let altered = "Another program had removed or altered the table tasks, ";
     for (loss, words) in [("SELECT 1", ""), ("DROP TABLE tasks", altered)] {
-        let (_dir, db) = unreachable_replica();
-        assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+        let (_dir, db) = replica_with_hall();
         assert!(sqlite3(&db, loss).status.success());
-        let (_, printed) = refusal(&db, &["rebuild", "--timeout", "500ms"]);
         let sound = "the database is sound; everything is downloaded again, and 1 edit stays";
-        assert!(printed.contains(words) && printed.contains(sound), "{printed}");
+        refuses(&db, &["rebuild", "--timeout", "500ms"], 6, &[words, sound]);
     }
 }
 
 #[test]
 fn daemon_rebuilds_damaged_database() {
-    let (_dir, db) = unreachable_replica();
-    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
+    let (_dir, db) = replica_with_hall();
     damage(&db);
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "1 edit carried over");
@@ -238,9 +222,7 @@ fn wal_without_database_is_refused() {
     write_profile(&db, UNREACHABLE, "svc_test_x");
     std::fs::write(format!("{}-wal", db.display()), [7; 5000]).unwrap();
     for command in [&["status"][..], &["sync"]] {
-        let (exit, printed) = refusal(&db, command);
-        assert_eq!(exit, 8, "{printed}");
-        assert!(printed.contains("is missing, but its log is there"), "{printed}");
+        refuses(&db, command, 8, &["is missing, but its log is there"]);
     }
 }
 
@@ -280,14 +262,9 @@ fn deleted_database_is_replaced_with_warning() {
     let (_dir, db) = unreachable_replica();
     json(&db, &["add", "room", "name=Hall"]);
     std::fs::remove_file(&db).unwrap();
-    let (exit, printed) = refusal(&db, &["status"]);
-    let file = db.display();
-    assert_eq!(exit, 3, "{printed}");
-    assert!(
-        printed.starts_with(&format!("hearth-replica: there was a replica at {file}, and it is gone")),
-        "{printed}"
-    );
-    assert!(printed.contains("next: put the file back, or hearth-replica sync for a new one"), "{printed}");
+    let gone = format!("hearth-replica: there was a replica at {}, and it is gone", db.display());
+    let printed = refuses(&db, &["status"], 3, &["next: put the file back, or hearth-replica sync for a new one"]);
+    assert!(printed.starts_with(&gone), "{printed}");
     let reported = text(&replica(&db, &["doctor"]).stdout);
     assert!(reported.contains("any more; the edits that only it held are lost"), "{reported}");
     // A sync creates a new database and says so.
@@ -346,20 +323,8 @@ fn sync_beside_stopped_daemon_names_the_process() {
     stop_between_writes(&db, &process);
     // Without a failed attempt there is no reason, as when a daemon in step is stopped.
     as_keeper(&db, "UPDATE _sync SET backfilled = 1, cursor = 'c', phase = 'live', reason = NULL, head = 0");
-    let (exit, printed) = refusal(&db, &["sync", "--timeout", "500ms"]);
-    assert_eq!(exit, 6, "{printed}");
-    assert!(printed.contains(&format!("process {process} syncs this database and is stopped")), "{printed}");
-    assert!(printed.contains(&format!("next: kill -CONT {process}")), "{printed}");
+    let stopped = format!("process {process} syncs this database and is stopped");
+    let next = format!("next: kill -CONT {process}");
+    let printed = refuses(&db, &["sync", "--timeout", "500ms"], 6, &[&stopped, &next]);
     assert!(!printed.contains(UNREACHABLE), "the server is not at fault: {printed}");
-}
-
-#[test]
-fn reconcile_while_paused_prints_status() {
-    let (_dir, db) = unreachable_replica();
-    json(&db, &["pause"]);
-    let output = replica(&db, &["--json", "reconcile", "--timeout", "1s"]);
-    assert_ne!(output.status.code(), Some(0));
-    let reported: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(reported["phase"], "paused", "{reported}");
-    assert!(text(&output.stderr).contains("the request stays"), "{}", text(&output.stderr));
 }

@@ -1,6 +1,6 @@
 //! `attach` and `files` without a server, with the stock shell beside them.
 
-use super::{empty_replica, json, replica, sqlite3, text};
+use super::{empty_replica, json, refuses, replica, sqlite3, text};
 
 #[test]
 fn attached_file_is_listed_and_found_again() {
@@ -44,13 +44,7 @@ fn attach_and_files_say_what_is_wrong() {
         (&["files", "path", "abcdef0123"], 3, "no file whose hash begins with abcdef0123"),
         (&["files", "fetch"], 2, "--images"),
     ] {
-        let output = replica(&db, arguments);
-        assert_eq!(
-            (output.status.code(), text(&output.stderr).contains(words)),
-            (Some(code), true),
-            "{}",
-            text(&output.stderr)
-        );
+        refuses(&db, arguments, code, &[words]);
     }
     let document = json(&db, &["add", "document", "title=Deed"]);
     let output = replica(&db, &["files", "open", document["id"].as_str().unwrap()]);

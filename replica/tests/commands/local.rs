@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::daemon::{damage, overwrite_page};
 use super::doctor::{every_scope, identity};
-use super::{empty_replica, fake_server, json, refusal, replica, sqlite3, text, unaddressed};
+use super::{empty_replica, fake_server, json, refuses, replica, sqlite3, text, unaddressed};
 
 /// A home without a server, with an item that was changed once.
 fn local_home() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -51,10 +51,7 @@ fn local_doctor_finds_no_fault() {
 fn local_sync_and_run_exit_3_with_init() {
     let (_dir, db) = local_home();
     for command in ["sync", "run"] {
-        let (exit, printed) = refusal(&db, &[command]);
-        assert_eq!(exit, 3, "{printed}");
-        assert!(printed.contains("has no server"), "{printed}");
-        assert!(printed.contains("next: hearth-replica init --server URL"), "{printed}");
+        refuses(&db, &[command], 3, &["has no server", "next: hearth-replica init --server URL"]);
     }
 }
 
@@ -101,8 +98,7 @@ fn worth_is_shown_for_all_pieces() {
 fn damaged_local_home_is_rebuilt() {
     let (_dir, db) = local_home();
     damage(&db);
-    let (exit, printed) = refusal(&db, &["status"]);
-    assert!(exit == 8 && printed.contains("hearth-replica rebuild"), "{exit}: {printed}");
+    refuses(&db, &["status"], 8, &["hearth-replica rebuild"]);
 
     let rebuilt = replica(&db, &["rebuild"]);
     assert!(rebuilt.status.success(), "{}", text(&rebuilt.stderr));
@@ -124,8 +120,7 @@ fn local_status_tells_of_damage() {
     let page: u64 = text(&sqlite3(&db, page).stdout).lines().last().unwrap().parse().unwrap();
     overwrite_page(&db, page);
     for arguments in [&["list", "inventory"][..], &["status"], &["status", "--json"]] {
-        let (exit, printed) = refusal(&db, arguments);
-        assert!(exit == 8 && printed.contains("hearth-replica rebuild"), "{arguments:?}: {exit}: {printed}");
+        refuses(&db, arguments, 8, &["hearth-replica rebuild"]);
     }
 }
 
@@ -143,8 +138,7 @@ fn init_with_server_ends_the_phase_local() {
     assert_eq!(status["waiting"], 2);
     assert_eq!(json(&db, &["list", "inventory"])[0]["pending"], true);
     // The home has a server, so the local start is refused.
-    let (exit, printed) = refusal(&db, &["init", "--no-server"]);
-    assert!(exit == 1 && printed.contains("this home has a server"), "{exit}: {printed}");
+    refuses(&db, &["init", "--no-server"], 1, &["this home has a server"]);
 }
 
 #[test]

@@ -76,6 +76,13 @@ fn unreachable_replica() -> (tempfile::TempDir, PathBuf) {
     replica_of(UNREACHABLE, "svc_test_x")
 }
 
+/// A new replica with an unreachable server, and with an edit that waits: a new room.
+fn replica_with_hall() -> (tempfile::TempDir, PathBuf) {
+    let (dir, db) = unreachable_replica();
+    sql(&db, "INSERT INTO rooms (name) VALUES ('Hall')");
+    (dir, db)
+}
+
 /// A response of a [`fake_server`]: status, further header lines, and body.
 type FakeResponse = (&'static str, &'static str, Value);
 
@@ -188,6 +195,17 @@ fn refusal(db: &Path, arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), unaddressed(db, &text(&output.stderr)))
 }
 
+/// Runs a command that must fail with this exit code and say all these words. Returns the message.
+#[track_caller]
+fn refuses(db: &Path, arguments: &[&str], code: i32, words: &[&str]) -> String {
+    let (exit, printed) = refusal(db, arguments);
+    assert_eq!(exit, code, "{arguments:?}: {printed}");
+    for word in words {
+        assert!(printed.contains(word), "{arguments:?}: {word:?} is not in {printed}");
+    }
+    printed
+}
+
 /// A message without the `--db` option, which every suggested command contains.
 fn unaddressed(db: &Path, printed: &str) -> String {
     printed.replace(&format!(" --db {}", db.display()), "")
@@ -250,11 +268,7 @@ fn refused_sql_aborts_with_sentence() {
 fn verify_with_unreachable_server_exits_6() {
     let (_dir, db) = unreachable_replica();
     for command in ["verify", "reconcile"] {
-        let (code, printed) = refusal(&db, &[command, "--timeout", "24h"]);
-        assert_eq!(code, 6, "{command}: {printed}");
-        assert!(
-            printed.contains("http://127.0.0.1:9 cannot be reached") && printed.contains("hearth-replica doctor"),
-            "{printed}"
-        );
+        let words = ["http://127.0.0.1:9 cannot be reached", "hearth-replica doctor"];
+        refuses(&db, &[command, "--timeout", "24h"], 6, &words);
     }
 }

@@ -11,18 +11,30 @@ use serde_json::Value;
 
 use super::doctor::{good_server, keyed_replica};
 use super::{
-    as_anybody, as_anybody_in, as_keeper, command_on_full_disk, empty_replica, json, new_replica, on_full_disk,
-    refusal, replica, set_mode, sqlite3, text, unreachable_replica, write_profile,
+    UNREACHABLE, as_anybody, as_anybody_in, as_keeper, command_on_full_disk, empty_replica, json, new_replica,
+    on_full_disk, refusal, refuses, replica, replica_with_hall, set_mode, sql, sqlite3, text, unreachable_replica,
+    write_profile,
 };
 
 #[test]
-fn failed_sync_prints_status_as_json() {
-    let (_dir, db) = unreachable_replica();
-    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
-    let output = replica(&db, &["sync", "--json", "--timeout", "300ms"]);
-    assert_eq!(output.status.code(), Some(6), "{}", text(&output.stderr));
-    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&status["phase"], &status["waiting"]), (&"new".into(), &1.into()), "{status}");
+fn failed_command_prints_status_as_json() {
+    for (cause, command, code, phase, words) in [
+        ("no server", "sync", 6, "new", UNREACHABLE),
+        ("no key", "sync", 4, "new", "has no key"),
+        ("a pause", "reconcile", 6, "paused", "the request stays"),
+    ] {
+        let (_dir, db) = replica_with_hall();
+        match cause {
+            "no key" => std::fs::remove_file(beside(&db, ".key")).unwrap(),
+            "a pause" => drop(json(&db, &["pause"])),
+            _ => (),
+        }
+        let output = replica(&db, &[command, "--json", "--timeout", "300ms"]);
+        let printed = text(&output.stderr);
+        assert!(output.status.code() == Some(code) && printed.contains(words), "{cause}: {printed}");
+        let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&status["phase"], &status["waiting"]), (&phase.into(), &1.into()), "{cause}: {status}");
+    }
 }
 
 #[test]
@@ -30,8 +42,7 @@ fn mistyped_profile_creates_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let typo = dir.path().join("typo.db");
     for command in [&["sync"][..], &["rebuild"]] {
-        let (exit, printed) = refusal(&typo, command);
-        assert!(exit == 3 && printed.contains("has no server"), "{exit}: {printed}");
+        refuses(&typo, command, 3, &["has no server"]);
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     assert_eq!(refusal(&typo, &["add", "room", "name=Hall"]).0, 3);
@@ -39,8 +50,7 @@ fn mistyped_profile_creates_nothing() {
     new_replica(&typo);
     // The systemd unit does not restart after this code.
     for command in ["sync", "run", "verify", "reconcile"] {
-        let (exit, printed) = refusal(&typo, &[command]);
-        assert!(exit == 3 && printed.contains("the profile home has no server"), "{exit}: {printed}");
+        refuses(&typo, &[command], 3, &["the profile home has no server"]);
     }
 }
 
@@ -53,8 +63,7 @@ fn reading_empty_file_creates_no_replica() {
     for command in
         [&["status"][..], &["list", "rooms"], &["query", "SELECT 1"], &["edits"], &["add", "room", "name=Hall"]]
     {
-        let (exit, printed) = refusal(&db, command);
-        assert!(exit == 3 && printed.contains("there is no replica at"), "{command:?}: {exit}: {printed}");
+        refuses(&db, command, 3, &["there is no replica at"]);
     }
     assert_eq!(replica(&db, &["doctor"]).status.code(), Some(3));
     assert_eq!(std::fs::metadata(&db).unwrap().len(), 0);
@@ -71,8 +80,7 @@ fn unreachable_file_is_not_called_missing() {
     // A symbolic link to itself cannot be resolved, like a path in another user's directory.
     std::os::unix::fs::symlink(&db, &db).unwrap();
     for command in [&["status"][..], &["list", "rooms"], &["query", "SELECT 1"], &["add", "room", "name=Hall"]] {
-        let (exit, printed) = refusal(&db, command);
-        assert!(exit == 1 && !printed.contains("there is no replica"), "{command:?}: {exit}: {printed}");
+        assert!(!refuses(&db, command, 1, &[]).contains("there is no replica"), "{command:?}");
     }
 }
 
@@ -88,7 +96,7 @@ fn next_command_names_the_profile() {
         "the key of the profile home is of another home"
     );
     // A profile beside the database goes before a named profile.
-    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
+    write_profile(&db, UNREACHABLE, "svc_test_x");
     assert_eq!(next(&["--profile", "other", "status"]), "next: hearth-replica sync");
     // HEARTH_PROFILE names another profile, so the suggested command must contain the option.
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth-replica"));
@@ -145,18 +153,17 @@ fn rebuild_waits_for_open_question() {
     for (stands, code, words) in [(ASKS, 5, QUESTION), (paused, 1, "next: hearth-replica resume")] {
         let (_dir, db) = keyed_replica(&good_server());
         as_keeper(&db, stands);
-        let (exit, printed) = refusal(&db, &["rebuild", "--timeout", "3s"]);
-        assert_eq!(exit, code, "{printed}");
-        assert!(printed.contains(words), "{printed}");
+        let printed = refuses(&db, &["rebuild", "--timeout", "3s"], code, &[words]);
         assert_eq!(begun(&db).trim(), "0", "{printed}");
     }
 }
 
 #[test]
 fn refusals_have_documented_codes() {
-    let (dir, db) = unreachable_replica();
-    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
-    assert!(replica(&db, &["edits", "discard", "1"]).status.success());
+    let (dir, db) = replica_with_hall();
+    json(&db, &["edits", "discard", "1"]);
+    let copy = dir.path().join("copy.db");
+    let vacuum = format!("VACUUM INTO '{}'", copy.display());
     let missing = dir.path().join("no").join("where");
     std::fs::write(dir.path().join("no"), "").unwrap();
     let missing = missing.to_str().unwrap();
@@ -166,16 +173,17 @@ fn refusals_have_documented_codes() {
         (&["edits", "discard", "77"], 3, "no edit 77 that waits", "next: hearth-replica edits"),
         (&["undo", "77"], 3, "", "next: hearth-replica edits"),
         (&["--profile", "../x", "status"], 2, "is not a profile name", "next: hearth-replica --profile NAME"),
-        (&["init", "--server", "http://127.0.0.1:9", "--key-file", missing], 4, missing, "next: ls -l "),
-        (&["query", ""], 2, "no statement", "next: hearth-replica query 'SELECT"),
+        (&["init", "--server", UNREACHABLE, "--key-file", missing], 4, missing, "next: ls -l "),
+        (&["query", ""], 2, "there is no statement to run", "next: hearth-replica query 'SELECT"),
+        (&["query", " ; "], 2, "there is no statement to run", "next: hearth-replica query 'SELECT"),
+        (&["query", &vacuum], 1, "a query only reads", "next: sqlite3 "),
         (&["query", "UPDATE rooms SET floor = '2'"], 1, "a query only reads", "next: sqlite3 "),
         (&["query", "SELECT nobody"], 1, "no such column", "/replica.db .schema"),
         (&["man", "--dir", missing], 1, missing, "next: hearth-replica man --dir"),
     ] {
-        let (exit, printed) = refusal(&db, arguments);
-        assert_eq!(exit, code, "{arguments:?}: {printed}");
-        assert!(printed.contains(words) && printed.contains(next), "{arguments:?}: {printed}");
+        refuses(&db, arguments, code, &[words, next]);
     }
+    assert!(!copy.exists(), "a query creates no file");
 }
 
 #[test]
@@ -183,11 +191,7 @@ fn missing_key_names_its_file() {
     let (_dir, db) = unreachable_replica();
     let key = format!("{}.key", db.display());
     std::fs::remove_file(&key).unwrap();
-    let (exit, printed) = refusal(&db, &["run"]);
-    assert_eq!(exit, 4, "{printed}");
-    assert!(printed.contains(&format!("{}.toml has no key: there is no {key}", db.display())), "{printed}");
-    let printed = text(&replica(&db, &["doctor"]).stdout);
-    assert!(printed.contains(&format!("has no key: there is no {key}")), "{printed}");
+    refuses(&db, &["run"], 4, &[&format!("{}.toml has no key: there is no {key}", db.display())]);
 }
 
 #[test]
@@ -198,20 +202,18 @@ fn init_judges_each_address() {
     for (server, code, next) in [
         ("nonsense", 2, "next: hearth-replica init --server http"),
         ("http://anna:secret@127.0.0.1:9", 2, "next: hearth-replica init --server http"),
-        ("http://127.0.0.1:9", 6, "next: curl -i http"),
+        (UNREACHABLE, 6, "next: curl -i http"),
     ] {
-        let (exit, printed) = refusal(&db, &["init", "--server", server, "--key-file", key.to_str().unwrap()]);
-        assert_eq!(exit, code, "{printed}");
-        assert!(printed.contains(next) && !printed.contains("secret"), "{printed}");
+        let init = ["init", "--server", server, "--key-file", key.to_str().unwrap()];
+        assert!(!refuses(&db, &init, code, &[next]).contains("secret"), "{server}");
     }
 }
 
 #[test]
 fn init_without_key_says_so() {
     let (_dir, db) = unreachable_replica();
-    let (exit, printed) = refusal(&db, &["init", "--server", "http://127.0.0.1:9"]);
-    assert_eq!(exit, 4, "{printed}");
-    assert!(printed.contains("no key was given") && !printed.contains("mistyped"), "{printed}");
+    let printed = refuses(&db, &["init", "--server", UNREACHABLE], 4, &["no key was given"]);
+    assert!(!printed.contains("mistyped"), "{printed}");
     for way in ["--key-file FILE", "HEARTH_API_KEY", "stdin"] {
         assert!(printed.lines().last().unwrap().contains(way), "{printed}");
     }
@@ -222,7 +224,7 @@ fn init_without_key_says_so() {
 fn missing_key_file_of_environment_is_named() {
     let (dir, db) = unreachable_replica();
     let file = dir.path().join("none").display().to_string();
-    for command in [&["sync"][..], &["doctor"], &["init", "--server", "http://127.0.0.1:9"]] {
+    for command in [&["sync"][..], &["doctor"], &["init", "--server", UNREACHABLE]] {
         let output = super::command(&db, command).env("HEARTH_API_KEY_FILE", &file).output().unwrap();
         let printed = text(&output.stderr);
         assert_eq!(output.status.code(), Some(4), "{command:?}: {printed}");
@@ -285,12 +287,8 @@ fn locked_database_is_no_unreachable_server() {
     for beside in [false, true] {
         let daemon = beside.then(|| hearth_replica::sync::SyncLock::try_take(&db).unwrap().unwrap());
         let began = std::time::Instant::now();
-        let (exit, printed) = refusal(&db, &["sync", "--timeout", "300ms"]);
-        assert_eq!(exit, 1, "{printed}");
-        assert!(
-            printed.contains("another program holds a write transaction on") && printed.contains("next: lsof "),
-            "{printed}"
-        );
+        let words = ["another program holds a write transaction on", "next: lsof "];
+        refuses(&db, &["sync", "--timeout", "300ms"], 1, &words);
         assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?}", began.elapsed());
         drop(daemon);
     }
@@ -298,32 +296,26 @@ fn locked_database_is_no_unreachable_server() {
 
 #[test]
 fn resolve_of_other_field_is_usage_error() {
-    let (_dir, db) = unreachable_replica();
-    assert!(sqlite3(&db, "INSERT INTO rooms (name, floor) VALUES ('Hall', '1')").status.success());
-    as_keeper(&db, "UPDATE edits SET state = 'conflict', problem = '{\"type\":\"already_exists\"}'");
-    let (exit, printed) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
-    assert_eq!(exit, 2, "{printed}");
-    assert!(printed.contains("nonsense is not in conflict; in conflict: ") && printed.contains("name"), "{printed}");
-    // Edits that the server has lost have no problem.
-    as_keeper(&db, "UPDATE edits SET problem = NULL");
-    let (exit, printed) = refusal(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"]);
-    assert_eq!(exit, 2, "{printed}");
-    assert!(
-        printed.contains("nonsense is not in conflict") && printed.contains("hearth-replica resolve 1 mine"),
-        "{printed}"
-    );
+    let (_dir, db) = replica_with_hall();
+    for (problem, words) in [
+        ("json_object('type', 'already_exists')", ["nonsense is not in conflict; in conflict: ", "name"]),
+        // Edits that the server has lost have no problem.
+        ("NULL", ["nonsense is not in conflict", "hearth-replica resolve 1 mine"]),
+    ] {
+        as_keeper(&db, &format!("UPDATE edits SET state = 'conflict', problem = {problem}"));
+        refuses(&db, &["resolve", "1", "mine", "--field", "nonsense=mine"], 2, &words);
+    }
 }
 
 #[test]
 fn full_disk_is_named_by_each_command() {
     let (dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "PRAGMA wal_checkpoint(TRUNCATE)").status.success());
-    for command in ["status", "list", "sync"] {
-        let arguments = if command == "list" { &["list", "rooms"][..] } else { &[command] };
+    for arguments in [&["status"][..], &["list", "rooms"], &["sync"]] {
         let Some(output) = on_full_disk(dir.path(), &db, arguments) else { return };
         let printed = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{command}: {printed}");
-        assert!(printed.contains("is full") && printed.contains("next: df -h "), "{command}: {printed}");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {printed}");
+        assert!(printed.contains("is full") && printed.contains("next: df -h "), "{arguments:?}: {printed}");
     }
 }
 
@@ -361,15 +353,6 @@ fn query_hint_quotes_path() {
         let printed = text(&replica(&db, &["query", sql]).stderr);
         assert!(printed.ends_with(&format!("next: sqlite3 {quoted}{next}")), "{printed}");
     }
-}
-
-#[test]
-fn writing_query_creates_no_file() {
-    let (dir, db) = unreachable_replica();
-    let file = dir.path().join("copy.db");
-    let (exit, printed) = refusal(&db, &["query", &format!("VACUUM INTO '{}'", file.display())]);
-    assert!(exit == 1 && printed.contains("a query only reads"), "{printed}");
-    assert!(!file.exists());
 }
 
 #[test]
@@ -448,38 +431,15 @@ fn full_disk_is_not_called_a_decision() {
 }
 
 #[test]
-fn list_with_limit_0_says_total() {
-    let (_dir, db) = unreachable_replica();
-    assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
-    let printed = text(&replica(&db, &["list", "rooms", "--limit", "0"]).stderr);
-    assert_eq!(printed, "0 of 1; --limit shows more");
-    assert_eq!(text(&replica(&db, &["list", "rooms", "name=x"]).stderr), "no rooms match");
-}
-
-#[test]
 fn reconcile_without_server_stays_requested() {
     let (_dir, db) = unreachable_replica();
-    let (exit, printed) = refusal(&db, &["reconcile"]);
-    assert_eq!(exit, 6, "{printed}");
-    assert!(printed.contains("the request stays"), "{printed}");
+    refuses(&db, &["reconcile"], 6, &["the request stays"]);
 
     let (_dir, db) = keyed_replica(&good_server());
-    assert!(replica(&db, &["pause"]).status.success());
-    let (exit, printed) = refusal(&db, &["reconcile"]);
-    assert_eq!(exit, 1, "{printed}");
+    json(&db, &["pause"]);
     let words = "syncing is paused; the request stays, and the next sync makes the comparison";
-    assert!(printed.contains(words) && printed.ends_with("next: hearth-replica resume"), "{printed}");
-}
-
-#[test]
-fn integer_with_zero_fraction_is_accepted() {
-    let (_dir, db) = unreachable_replica();
-    let made = json(&db, &["add", "inventory", "name=Kettle", "quantity=3.0"]);
-    assert_eq!(made["quantity"], 3);
-    assert_eq!(json(&db, &["list", "inventory", "quantity=3.0"])[0]["id"], made["id"]);
-    let (exit, printed) = refusal(&db, &["add", "inventory", "name=Kettle", "quantity=3.5"]);
-    assert_eq!(exit, 2, "{printed}");
-    assert!(printed.contains("quantity must be an integer"), "{printed}");
+    let printed = refuses(&db, &["reconcile"], 1, &[words]);
+    assert!(printed.ends_with("next: hearth-replica resume"), "{printed}");
 }
 
 #[test]
@@ -489,9 +449,8 @@ fn foreign_files_beside_database_stay() {
     files.iter().for_each(|file| std::fs::write(file, "mine").unwrap());
     let db = dir.path().join("replica.db");
     new_replica(&db);
-    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
-    let (exit, printed) = refusal(&db, &["sync", "--timeout", "300ms"]);
-    assert_eq!(exit, 6, "{printed}");
+    write_profile(&db, UNREACHABLE, "svc_test_x");
+    refuses(&db, &["sync", "--timeout", "300ms"], 6, &[]);
     for file in files {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine", "{}", file.display());
     }
@@ -508,54 +467,6 @@ fn non_utf8_path_works() {
 }
 
 #[test]
-fn text_file_is_left_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let diary = dir.path().join("diary.txt");
-    std::fs::write(&diary, "Dear diary, ".repeat(1000)).unwrap();
-    write_profile(&diary, "http://127.0.0.1:9", "svc_test_x");
-    // `run` twice: the first must not leave a file that makes the text look like a replica.
-    for command in ["run", "rebuild", "sync", "status", "run"] {
-        let (exit, printed) = refusal(&diary, &[command]);
-        assert_eq!(exit, 1, "{command}: {printed}");
-        assert!(
-            printed.contains("diary.txt is of another program") && printed.contains("next: name another file"),
-            "{printed}"
-        );
-    }
-    let examined = text(&replica(&diary, &["doctor"]).stdout);
-    assert!(examined.contains("fault    setup     ") && !examined.contains("rebuild"), "{examined}");
-    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 3, "{left:?}");
-}
-
-/// The server's database has a table of migrations with the same name.
-#[test]
-fn foreign_database_is_left_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("hearth.db");
-    let made = "PRAGMA journal_mode = WAL; CREATE TABLE homes (id);
-        CREATE TABLE _migrations (version INT4 PRIMARY KEY, name TEXT, applied_on TEXT, checksum TEXT);
-        INSERT INTO _migrations VALUES (1, 'house', '2026-01-01T00:00:00Z', '7')";
-    assert!(sqlite3(&db, made).status.success());
-    write_profile(&db, "http://127.0.0.1:9", "svc_test_x");
-    for command in ["run", "rebuild", "sync", "status", "run"] {
-        let (exit, printed) = refusal(&db, &[command]);
-        assert_eq!(exit, 1, "{command}: {printed}");
-        assert!(printed.contains("hearth.db is a database of another program"), "{command}: {printed}");
-        assert!(printed.ends_with("next: name another file with --db, or none"), "{command}: {printed}");
-    }
-    let doctor = replica(&db, &["doctor"]);
-    let examined = text(&doctor.stdout);
-    assert!(examined.contains("fault    setup     ") && !examined.contains("make room"), "{examined}");
-    // This finding precedes all others: no home must be set up there.
-    std::fs::remove_file(beside(&db, ".toml")).unwrap();
-    let worst = text(&replica(&db, &["doctor"]).stderr);
-    assert!(worst.contains("the worst: ") && worst.contains("is a database of another program"), "{worst}");
-    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 2, "{left:?}");
-}
-
-#[test]
 fn other_home_block_is_no_decision() {
     let (_dir, db) = unreachable_replica();
     assert!(sqlite3(&db, "INSERT INTO rooms (name) VALUES ('Hall')").status.success());
@@ -566,10 +477,42 @@ fn other_home_block_is_no_decision() {
     assert!(status.starts_with(&format!("Stopped: {reason}; 1 edit for you to decide on.")), "{status}");
 }
 
+/// A text, and a database of the server: it has a table of migrations with the same name.
+#[test]
+fn file_of_another_program_is_left_alone() {
+    let made = "PRAGMA journal_mode = WAL; CREATE TABLE homes (id);
+        CREATE TABLE _migrations (version INT4 PRIMARY KEY, name TEXT, applied_on TEXT, checksum TEXT);
+        INSERT INTO _migrations VALUES (1, 'house', '2026-01-01T00:00:00Z', '7')";
+    for (name, words) in [("diary.txt", "is of another program"), ("hearth.db", "is a database of another program")] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(name);
+        if name == "hearth.db" {
+            sql(&file, made);
+        } else {
+            std::fs::write(&file, "Dear diary, ".repeat(1000)).unwrap();
+        }
+        write_profile(&file, UNREACHABLE, "svc_test_x");
+        // `run` twice: the first must not leave a file that makes the file look like a replica.
+        for command in ["run", "rebuild", "sync", "status", "run"] {
+            let printed = refuses(&file, &[command], 1, &[&format!("{name} {words}")]);
+            assert!(printed.ends_with("next: name another file with --db, or none"), "{command}: {printed}");
+        }
+        let examined = text(&replica(&file, &["doctor"]).stdout);
+        assert!(examined.contains("fault    setup     "), "{examined}");
+        assert!(!examined.contains("rebuild") && !examined.contains("make room"), "{examined}");
+        // This finding precedes all others: no home must be set up there.
+        std::fs::remove_file(beside(&file, ".toml")).unwrap();
+        let worst = text(&replica(&file, &["doctor"]).stderr);
+        assert!(worst.contains("the worst: ") && worst.contains(words), "{worst}");
+        let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+    }
+}
+
 #[test]
 fn unwritable_directory_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    write_profile(&dir.path().join("other.db"), "http://127.0.0.1:9", "svc_test_x");
+    write_profile(&dir.path().join("other.db"), UNREACHABLE, "svc_test_x");
     set_mode(dir.path(), 0o500);
     let output = as_anybody_in(dir.path(), Path::new("other.db"), &["run"]);
     let printed = text(&output.stderr);

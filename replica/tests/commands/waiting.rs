@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use hearth_replica::notification;
 use hearth_replica::sync::SyncLock;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::doctor::{every_scope, identity, keyed_replica};
-use super::{FakeResponse, as_keeper, command, fake_server, refusal, replica, sqlite3, text};
+use super::{FakeResponse, as_keeper, command, fake_server, refusal, refuses, replica, sqlite3, text};
 
 /// Longer than any step takes on a slow machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -129,9 +129,7 @@ fn signal_stops_verify() {
 fn silent_server_is_asked_once_until_timeout() {
     let (url, reported) = fake_server(|_| None);
     let (_dir, db) = keyed_replica(&url);
-    let (code, printed) = refusal(&db, &["verify", "--timeout", "1s"]);
-    assert_eq!(code, 6, "{printed}");
-    assert!(printed.contains(&url) && printed.contains("in time"), "{printed}");
+    refuses(&db, &["verify", "--timeout", "1s"], 6, &[&url, "in time"]);
     assert_eq!(reported.try_iter().count(), 1);
 }
 
@@ -139,9 +137,7 @@ fn silent_server_is_asked_once_until_timeout() {
 fn overlong_timeout_is_refused() {
     let (_dir, db) = keyed_replica("http://127.0.0.1:9");
     for command in ["sync", "verify", "reconcile", "rebuild"] {
-        let (code, printed) = refusal(&db, &[command, "--timeout", "9999999999999999h"]);
-        assert_eq!(code, 2, "{printed}");
-        assert!(printed.contains("at most"), "{printed}");
+        refuses(&db, &[command, "--timeout", "9999999999999999h"], 2, &["at most"]);
     }
 }
 
@@ -164,12 +160,7 @@ fn unreadable_key_stops_only_network_commands() {
             assert!(output.status.success(), "{local:?}: {}", text(&output.stderr));
         }
         for asks in [&["sync"][..], &["verify"], &["rebuild"], &["run"]] {
-            let (code, printed) = refusal(&db, asks);
-            assert_eq!(code, 4, "{asks:?}: {printed}");
-            assert!(
-                printed.contains(&format!("the key's file {key}: ")) && printed.contains("next: "),
-                "{asks:?}: {printed}"
-            );
+            refuses(&db, asks, 4, &[&format!("the key's file {key}: "), "next: "]);
         }
         let reported = replica(&db, &["doctor"]);
         assert_eq!(reported.status.code(), Some(4), "{}", text(&reported.stdout));
@@ -201,14 +192,4 @@ fn control_characters_of_server_are_removed() {
         "{reported:?}"
     );
     assert!(!reported.contains('\u{1b}') && !reported.contains('\u{7}'), "{reported:?}");
-}
-
-#[test]
-fn sync_without_key_prints_status_as_json() {
-    let (_dir, db) = keyed_replica("http://127.0.0.1:9");
-    std::fs::remove_file(format!("{}.key", db.display())).unwrap();
-    let output = replica(&db, &["sync", "--json"]);
-    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
-    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(status["phase"], "new", "{status}");
 }
