@@ -244,27 +244,6 @@ fn script_write_shows_in_commands() {
 }
 
 #[test]
-fn refused_sql_aborts_with_sentence() {
-    let (_dir, db) = empty_replica();
-    assert!(sqlite3(&db, "INSERT INTO tasks (title) VALUES ('Sweep')").status.success());
-    for (sql, sentence) in [
-        ("UPDATE tasks SET priority = 'hihg'", "priority must be one of low, medium, high, urgent"),
-        ("UPDATE tasks SET due_on = '2026-02-30'", "due_on must be a calendar date"),
-        ("INSERT INTO tasks (title) VALUES ('  ')", "title must not be blank"),
-        ("INSERT INTO tasks (priority) VALUES ('low')", "title is required"),
-        ("UPDATE tasks SET rev = 7", "rev is set by the server"),
-        ("REPLACE INTO tasks (id, title) SELECT id, 'x' FROM tasks", "REPLACE is not supported"),
-        ("DELETE FROM edits", "edits is kept by the replica itself"),
-        ("INSERT INTO vehicles (name, vin) VALUES ('Van', 'SHORT')", "vin must be"),
-    ] {
-        let output = sqlite3(&db, sql);
-        assert!(!output.status.success(), "{sql}");
-        assert!(text(&output.stderr).contains(sentence), "{sql}: {}", text(&output.stderr));
-    }
-    assert_eq!(text(&sqlite3(&db, "SELECT count(*) FROM edits").stdout), "1");
-}
-
-#[test]
 fn verify_with_unreachable_server_exits_6() {
     let (_dir, db) = unreachable_replica();
     for command in ["verify", "reconcile"] {
