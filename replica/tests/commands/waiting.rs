@@ -134,14 +134,6 @@ fn silent_server_is_asked_once_until_timeout() {
 }
 
 #[test]
-fn overlong_timeout_is_refused() {
-    let (_dir, db) = keyed_replica("http://127.0.0.1:9");
-    for command in ["sync", "verify", "reconcile", "rebuild"] {
-        refuses(&db, &[command, "--timeout", "9999999999999999h"], 2, &["at most"]);
-    }
-}
-
-#[test]
 fn unreadable_key_stops_only_network_commands() {
     let (_dir, db) = keyed_replica(&super::doctor::good_server());
     let key = format!("{}.key", db.display());
