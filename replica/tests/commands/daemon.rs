@@ -114,7 +114,7 @@ fn with_many_rooms(db: &Path) -> u64 {
     text(&sqlite3(db, page).stdout).lines().last().unwrap().parse().unwrap()
 }
 
-pub(super) fn overwrite_page(db: &Path, page: u64) {
+fn overwrite_page(db: &Path, page: u64) {
     let mut file = std::fs::OpenOptions::new().write(true).open(db).unwrap();
     file.seek(SeekFrom::Start((page - 1) * 4096)).unwrap();
     file.write_all(&[0xa5; 4096]).unwrap();
@@ -126,7 +126,7 @@ fn damage_nobody_reads_is_found_at_start() {
     let page = with_many_rooms(&db);
     overwrite_page(&db, page);
     for arguments in [&["status"][..], &["status", "--json"], &["sync", "--timeout", "1s"]] {
-        refuses(&db, arguments, 8, &["damaged"]);
+        refuses(&db, arguments, 8, &["damaged", "hearth-replica rebuild"]);
     }
     let mut daemon = daemon(&db, &[], &[]);
     until_it_says(&mut daemon, "500 edits carried over");

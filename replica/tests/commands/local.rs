@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::daemon::{damage, overwrite_page};
+use super::daemon::damage;
 use super::doctor::{every_scope, identity};
-use super::{empty_replica, fake_server, json, refuses, replica, sqlite3, text, unaddressed};
+use super::{fake_server, json, refuses, replica, text, unaddressed};
 
 /// A home without a server, with an item that was changed once.
 fn local_home() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -84,17 +84,6 @@ fn local_commands_advise_no_sync() {
 }
 
 #[test]
-fn worth_is_shown_for_all_pieces() {
-    let (_dir, db) = local_home();
-    let listed = text(&replica(&db, &["list", "inventory", "--sort", "worth"]).stdout);
-    assert!(listed.contains("worth") && listed.contains("1044.00"), "{listed}");
-    let id = json(&db, &["list", "inventory"])[0]["id"].as_str().unwrap().to_owned();
-    let shown = text(&replica(&db, &["show", &id]).stdout);
-    assert!(shown.lines().any(|line| line.starts_with("worth ") && line.ends_with("1044.00")), "{shown}");
-    assert_eq!(text(&sqlite3(&db, "SELECT value_cents FROM home_value").stdout).trim(), "104400");
-}
-
-#[test]
 fn damaged_local_home_is_rebuilt() {
     let (_dir, db) = local_home();
     damage(&db);
@@ -112,18 +101,6 @@ fn damaged_local_home_is_rebuilt() {
     assert_eq!(json(&db, &["list", "inventory"]).as_array().unwrap().len(), 1);
 }
 
-/// The damaged page belongs to a table that `status` does not read.
-#[test]
-fn local_status_tells_of_damage() {
-    let (_dir, db) = local_home();
-    let page = "PRAGMA wal_checkpoint(TRUNCATE); SELECT rootpage FROM sqlite_schema WHERE name = 'inventory'";
-    let page: u64 = text(&sqlite3(&db, page).stdout).lines().last().unwrap().parse().unwrap();
-    overwrite_page(&db, page);
-    for arguments in [&["list", "inventory"][..], &["status"], &["status", "--json"]] {
-        refuses(&db, arguments, 8, &["hearth-replica rebuild"]);
-    }
-}
-
 #[test]
 fn init_with_server_ends_the_phase_local() {
     let (_dir, db) = local_home();
@@ -139,13 +116,4 @@ fn init_with_server_ends_the_phase_local() {
     assert_eq!(json(&db, &["list", "inventory"])[0]["pending"], true);
     // The home has a server, so the local start is refused.
     refuses(&db, &["init", "--no-server"], 1, &["this home has a server"]);
-}
-
-#[test]
-fn profile_with_server_makes_edits_wait() {
-    let (_dir, db) = empty_replica();
-    super::write_profile(&db, super::UNREACHABLE, "svc_test_x");
-    assert!(replica(&db, &["add", "room", "name=Attic"]).status.success());
-    let status = json(&db, &["status"]);
-    assert_eq!((&status["phase"], &status["waiting"]), (&"new".into(), &1.into()));
 }
