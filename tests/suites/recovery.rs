@@ -367,6 +367,7 @@ async fn rebuild_asks_before_mass_delete() {
     device.run_ok(&["pause"]);
     let (code, text) = device.run_text(&["rebuild"]);
     assert!(code == 1 && text.contains("next: hearth-replica --db ") && text.trim_end().ends_with(" resume"), "{text}");
+    assert_eq!(device.count("tasks WHERE rev IS NULL"), 0, "nothing has begun");
     device.run_ok(&["resume"]);
     for _ in 0..2 {
         let (code, text) = device.run_text(&["rebuild"]);

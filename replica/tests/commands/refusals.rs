@@ -144,21 +144,6 @@ fn deletion_question_names_database() {
 }
 
 #[test]
-fn rebuild_waits_for_open_question() {
-    let begun = |db: &Path| {
-        let printed = "SELECT count(*) FROM sync_log WHERE text LIKE 'Comparing all records%'";
-        text(&sqlite3(db, printed).stdout)
-    };
-    let paused = "UPDATE _sync SET backfilled = 1, cursor = 'c', position = 5, paused = 1, phase = 'paused'";
-    for (stands, code, words) in [(ASKS, 5, QUESTION), (paused, 1, "next: hearth-replica resume")] {
-        let (_dir, db) = keyed_replica(&good_server());
-        as_keeper(&db, stands);
-        let printed = refuses(&db, &["rebuild", "--timeout", "3s"], code, &[words]);
-        assert_eq!(begun(&db).trim(), "0", "{printed}");
-    }
-}
-
-#[test]
 fn refusals_have_documented_codes() {
     let (dir, db) = replica_with_hall();
     json(&db, &["edits", "discard", "1"]);
