@@ -89,6 +89,10 @@ async fn concurrent_writers_lose_and_double_nothing() {
                 let path = format!("/v1/tasks/{}", task["id"].as_str().unwrap());
                 client.patch(&path, &json!({ "assignee": format!("Bo {made}") })).await;
             }
+            // An export reads while all others write.
+            let copy = home.path(&format!("copy-{made}.db"));
+            device.run_ok(&["export", &copy]);
+            std::fs::remove_file(copy).unwrap();
             made += 1;
         }
         made
