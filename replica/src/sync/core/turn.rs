@@ -34,7 +34,8 @@ pub(super) enum Fact {
     Paused,
     /// Requests carry another key from now on.
     KeyChanged,
-    /// The feed has something to bring: an answer to an edit or to the reconcile was ahead of the feed, at this position.
+    /// The feed has something to bring: an answer to an edit or to the reconcile was ahead of the feed, at this position. None:
+    /// the answer names no position.
     FeedWanted { position: Option<i64> },
     /// The reconcile has learnt that the server refuses the feed cursor.
     CursorRefused(Refusal),

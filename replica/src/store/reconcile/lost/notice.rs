@@ -104,7 +104,8 @@ pub(crate) fn compare_head(tx: &Transaction<'_>, head: i64, before: &[i64], now:
     sent.retain(|edit| before.contains(&edit.edit));
     let is_behind = "SELECT 1 FROM _sync WHERE position < ?1 AND NOT EXISTS (SELECT 1 FROM _reconcile)";
     if tx.prepare_cached(is_behind)?.exists([head])? {
-        // The rows are older than the server's records. When the feed reaches the head, `notice` compares the edits.
+        // The rows are older than the server's records, so they cannot tell yet what is lost. With the head as its revision, an
+        // edit is compared by `notice` when the feed has reached the head.
         let mut update = tx.prepare_cached("UPDATE _outbox SET acked_rev = ?2 WHERE edit_id = ?1")?;
         return sent.iter().try_for_each(|edit| Ok(update.execute((edit.edit, head)).map(drop)?));
     }

@@ -105,7 +105,7 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
     wreck.rebuilt();
     let scene = &mut wreck.scene;
     let begun = reconcile::load(&scene.db).unwrap().unwrap();
-    // A person agrees to many deletions first.
+    // A rebuild does not accept many deletions by itself: a person must.
     assert_eq!((begun.scope, begun.tail_position, begun.accepted), (ALL_RECORDS, Some(5), false));
     scene.shows("SELECT cursor, position, phase FROM _sync", json!(["c5", 5, "reconciling"]));
     scene.is_listed(Kind::Room, vec![record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }))], 5);

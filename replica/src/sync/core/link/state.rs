@@ -34,7 +34,8 @@ pub(crate) struct Link {
     pub(super) expired_cursors: u32,
     /// The feed head at the beginning of the contact.
     pub(super) head_at_contact: Option<i64>,
-    /// The highest position that an answer to another machine had ahead of the feed, since the beginning of the contact.
+    /// The highest position of an answer to an edit or to the reconcile that was ahead of the feed, since the beginning of the
+    /// contact.
     pub(super) head_in_answers: Option<i64>,
     /// When the time of the last contact was saved. None: not in this process.
     pub(super) touched_at: Option<Millis>,

@@ -17,7 +17,7 @@ use self::world::{Fate, World};
 
 /// Sequences per run. A run in a debug build takes less than 20 s.
 const CASES: u32 = 64;
-/// Where the random sequences of a run begin, so that each run of one version has the same result.
+/// The seed of the random sequences. It is fixed, so each run of one version tries the same sequences.
 const SEED: u64 = 1;
 /// Operations of one sequence, at most.
 const OPERATIONS_MAX: usize = 40;
@@ -121,7 +121,7 @@ fn run(operations: &[Operation]) -> Result<(), String> {
     check_end(&world)
 }
 
-/// The same sequences in each run. PROPTEST_CASES asks for that many others.
+/// The same sequences in each run. The variable PROPTEST_CASES asks for that many new sequences.
 fn config() -> ProptestConfig {
     let config = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_some() {
