@@ -89,21 +89,27 @@ impl Link {
                 return self.stream_silent(turn);
             };
             *stream = StreamState::Requested;
+            self.head_at_stream = self.known_head();
             self.stream.on_request(turn.now);
             turn.act(Action::OpenStream { cursor: self.cursor.clone() });
         }
         if !is_due(self.poll_due_at(others)) {
             return;
         }
+        let known_head = self.known_head();
         let State::Following(Following { greeting, poll, stream, is_current }) = &mut self.state else { return };
-        let known_head = match greeting {
-            Some(server) => server.feed_head.head,
-            None => self.head_at_contact.max(self.head_in_answers),
-        };
         let is_catching_up = *stream == StreamState::Waiting && !*is_current && greeting.is_none();
         match std::mem::replace(poll, PollState::Asked { is_outdated: false, known_head }) {
             PollState::Held { batch, .. } => self.streams_are_held_back(turn, batch, others),
             _ => turn.act(Action::Request(Request::Poll { cursor: self.cursor.clone(), is_catching_up })),
+        }
+    }
+
+    /// The highest position that the server has named. The feed reaches it in each answer to a request that follows.
+    fn known_head(&self) -> Option<i64> {
+        match &self.state {
+            State::Following(Following { greeting: Some(server), .. }) => server.feed_head.head,
+            _ => self.head_at_contact.max(self.head_in_answers),
         }
     }
 
@@ -150,7 +156,7 @@ impl Link {
     }
 
     fn stream_batch(&mut self, turn: &mut Turn, batch: FeedBatch, others: Others) {
-        if batch.ends_before(self.head_at_contact) {
+        if batch.ends_before(self.head_at_stream) {
             return self.lost(turn, RESTORED.to_owned(), None);
         }
         let State::Following(following) = &mut self.state else { return };

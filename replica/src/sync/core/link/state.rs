@@ -37,6 +37,8 @@ pub(crate) struct Link {
     /// The highest position of an answer to an edit or to the reconcile that was ahead of the feed, since the beginning of the
     /// contact.
     pub(super) head_in_answers: Option<i64>,
+    /// The highest position that the server had named when the last stream was requested.
+    pub(super) head_at_stream: Option<i64>,
     /// When the time of the last contact was saved. None: not in this process.
     pub(super) touched_at: Option<Millis>,
 }

@@ -165,17 +165,19 @@ fn single_run_polls_while_the_stream_waits() {
     assert_eq!(polls(&scene.greet(2)), 1);
 }
 
+/// A link that polls until 600 s, when the next stream is requested.
+fn polling() -> Scene {
+    let mut scene = started(Until::Stopped);
+    scene.handle(0, too_many(600_000));
+    scene.timer(11_000);
+    scene.handle(11_000, nothing_new());
+    scene.handle(11_000, applied());
+    scene
+}
+
 #[test]
 fn poll_that_ends_before_an_accepted_edit_greets_again() {
     let finds = |head| Input::Polled(Ok(FeedBatch { end: present(head), ..FeedBatch::default() }));
-    let polling = || {
-        let mut scene = started(Until::Stopped);
-        scene.handle(0, too_many(600_000));
-        scene.timer(11_000);
-        scene.handle(11_000, nothing_new());
-        scene.handle(11_000, applied());
-        scene
-    };
     // The server was restored between two polls, and has lost the edit.
     let mut scene = polling();
     scene.accepted(11_100, 12);
@@ -187,5 +189,23 @@ fn poll_that_ends_before_an_accepted_edit_greets_again() {
     assert_eq!(polls(&scene.timer(40_000)), 1);
     scene.accepted(40_100, 12);
     scene.handle(40_200, finds(11));
+    assert!(!scene.is_down());
+}
+
+#[test]
+fn stream_that_ends_before_an_accepted_edit_greets_again() {
+    // The server was restored before the stream was requested, and has lost the edit.
+    let mut scene = polling();
+    scene.accepted(600_000, 12);
+    assert!(opens(&scene.timer(600_000)));
+    scene.handle(600_100, stream(StreamEvent::Opened));
+    scene.handle(600_100, ready(11));
+    assert!(scene.is_down());
+    // The edit was accepted after the stream was requested.
+    let mut scene = polling();
+    assert!(opens(&scene.timer(600_000)));
+    scene.accepted(600_000, 12);
+    scene.handle(600_100, stream(StreamEvent::Opened));
+    scene.handle(600_100, ready(11));
     assert!(!scene.is_down());
 }
