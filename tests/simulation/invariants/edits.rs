@@ -236,8 +236,10 @@ fn was_applied(model: &Model, edit: &LedgerEdit) -> bool {
         let versions = history.versions.get(record);
         versions.is_some_and(|versions| versions.iter().any(|version| version.fields.as_deref().is_some_and(has_patch)))
     };
+    // The profile exists from the beginning, without values and without an event.
+    let first_profile_has_patch = || record.kind.is_singleton() && written.iter().all(|(_, value)| value.is_null());
     match method.as_str() {
         "delete" => model.was_absent_since(record, *since),
-        _ => model.find_history(had_patch).is_some(),
+        _ => model.find_history(had_patch).is_some() || first_profile_has_patch(),
     }
 }
