@@ -31,19 +31,9 @@ pub(super) struct Facts {
     pub request: RequestState,
     /// The precondition of the last request.
     pub precondition: Precondition,
-    /// True while the bytes of the file that the edit names are not on the server.
-    pub waits_for_file: bool,
-}
-
-/// Which edits the pass still takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Capacity {
-    /// Any edit.
-    Free,
-    /// Frozen requests only: enough new requests of this kind are ready.
-    FrozenOnly,
-    /// No edit, except those that join a ready one.
-    None,
+    /// True while the bytes of the file that the edit names are not on the server, and for the create of a next task, which is
+    /// never sent.
+    pub is_held_back: bool,
 }
 
 /// What an edit depends on.
@@ -55,7 +45,6 @@ pub(super) struct Dependencies {
     pub only_by_own_record: bool,
     /// True when the rows reflect every event up to the head.
     pub in_step: bool,
-    pub capacity: Capacity,
 }
 
 /// Whether an edit may be sent, and what an edit that may not be sent waits for.
@@ -73,7 +62,8 @@ pub(super) enum Readiness {
     Send,
     /// The edit may be coalesced with an earlier edit of its record.
     Join,
-    /// The edit waits for an earlier edit or for the feed. An accepted edit waits too, until the feed shows it or a reconcile ends.
+    /// The edit waits for another edit, for a file or for the feed. An accepted edit waits too, until the feed shows it or a
+    /// reconcile ends.
     Wait,
 }
 
@@ -99,11 +89,10 @@ pub(super) fn readiness<E>(
         // Whether the server still has the edit shows at the end of the reconcile.
         (EditState::Sent, _) => return Ok(Readiness::Wait),
         (_, Some((Holds::UntilPersonActs, cause))) => return Ok(Readiness::BlockedBy(cause)),
-        _ if edit.waits_for_file && edit.request != RequestState::Frozen => return Ok(Readiness::Wait),
+        _ if edit.is_held_back && edit.request != RequestState::Frozen => return Ok(Readiness::Wait),
         _ => {}
     }
     Ok(match (dependencies.held_by, edit.request) {
-        (None, _) if dependencies.capacity == Capacity::None => Readiness::Wait,
         // The first update of a profile has no revision to insist on. Only the feed shows whether it was applied.
         (None, RequestState::Frozen)
             if edit.precondition == Precondition::None && edit.method == Method::Update && !dependencies.in_step =>
@@ -112,7 +101,6 @@ pub(super) fn readiness<E>(
         }
         (None, RequestState::Frozen) => Readiness::Resend,
         (Some(_), RequestState::Frozen) => Readiness::HoldRequest,
-        (None, _) if dependencies.capacity == Capacity::FrozenOnly => Readiness::Wait,
         (None, _) if waits_for_feed(edit, dependencies.in_step, server)? => Readiness::Wait,
         (None, _) => Readiness::Send,
         (Some(_), RequestState::None) if dependencies.only_by_own_record && edit.state == EditState::Waiting => {
@@ -150,10 +138,9 @@ mod tests {
         state: EditState::Waiting,
         request: RequestState::None,
         precondition: Precondition::None,
-        waits_for_file: false,
+        is_held_back: false,
     };
-    const FREE: Dependencies =
-        Dependencies { held_by: None, only_by_own_record: true, in_step: true, capacity: Capacity::Free };
+    const FREE: Dependencies = Dependencies { held_by: None, only_by_own_record: true, in_step: true };
 
     /// The decision. `server`: None when the decision must not ask for the revision.
     fn decide(edit: &Facts, dependencies: &Dependencies, server: Option<Precondition>) -> Readiness {
@@ -184,7 +171,7 @@ mod tests {
             (RequestState::GivenUp, Readiness::Wait),
             (RequestState::Frozen, Readiness::Resend),
         ] {
-            let edit = Facts { request, waits_for_file: true, precondition: Precondition::Rev(1), ..WAITING };
+            let edit = Facts { request, is_held_back: true, precondition: Precondition::Rev(1), ..WAITING };
             assert_eq!(decide(&edit, &FREE, None), expected, "{request:?} before its file");
         }
         let elsewhere = Dependencies { held_by: settled, only_by_own_record: false, ..FREE };
@@ -193,70 +180,27 @@ mod tests {
 
     #[test]
     fn readiness_of_requests() {
-        let rev = |rev| Precondition::Rev(rev);
+        let [none, absent, five, six] =
+            [Precondition::None, Precondition::Absent, Precondition::Rev(5), Precondition::Rev(6)];
         for (method, request, precondition, in_step, server, expected) in [
-            (Method::Update, RequestState::Frozen, rev(5), false, None, Readiness::Resend),
-            (Method::Update, RequestState::Frozen, Precondition::None, true, None, Readiness::Resend),
-            (Method::Update, RequestState::Frozen, Precondition::None, false, None, Readiness::HoldRequest),
-            (Method::Create, RequestState::Frozen, Precondition::None, false, None, Readiness::Resend),
-            (
-                Method::Update,
-                RequestState::None,
-                Precondition::None,
-                false,
-                Some(Precondition::Absent),
-                Readiness::Wait,
-            ),
-            (Method::Update, RequestState::None, Precondition::None, false, Some(Precondition::None), Readiness::Wait),
-            (
-                Method::Update,
-                RequestState::None,
-                Precondition::None,
-                false,
-                Some(Precondition::Rev(5)),
-                Readiness::Send,
-            ),
-            (Method::Create, RequestState::None, Precondition::None, false, None, Readiness::Send),
-            (Method::Update, RequestState::GivenUp, rev(5), true, Some(Precondition::Rev(5)), Readiness::Wait),
-            (Method::Update, RequestState::GivenUp, rev(5), true, Some(Precondition::Rev(6)), Readiness::Send),
-            (
-                Method::Create,
-                RequestState::GivenUp,
-                Precondition::Absent,
-                true,
-                Some(Precondition::Absent),
-                Readiness::Wait,
-            ),
-            (
-                Method::Create,
-                RequestState::GivenUp,
-                Precondition::Absent,
-                true,
-                Some(Precondition::Rev(6)),
-                Readiness::Send,
-            ),
-            (Method::Create, RequestState::GivenUp, Precondition::None, false, None, Readiness::Wait),
-            (Method::Create, RequestState::GivenUp, Precondition::None, true, None, Readiness::Send),
+            (Method::Update, RequestState::Frozen, five, false, None, Readiness::Resend),
+            (Method::Update, RequestState::Frozen, none, true, None, Readiness::Resend),
+            (Method::Update, RequestState::Frozen, none, false, None, Readiness::HoldRequest),
+            (Method::Create, RequestState::Frozen, none, false, None, Readiness::Resend),
+            (Method::Update, RequestState::None, none, false, Some(absent), Readiness::Wait),
+            (Method::Update, RequestState::None, none, false, Some(none), Readiness::Wait),
+            (Method::Update, RequestState::None, none, false, Some(five), Readiness::Send),
+            (Method::Create, RequestState::None, none, false, None, Readiness::Send),
+            (Method::Update, RequestState::GivenUp, five, true, Some(five), Readiness::Wait),
+            (Method::Update, RequestState::GivenUp, five, true, Some(six), Readiness::Send),
+            (Method::Create, RequestState::GivenUp, absent, true, Some(absent), Readiness::Wait),
+            (Method::Create, RequestState::GivenUp, absent, true, Some(six), Readiness::Send),
+            (Method::Create, RequestState::GivenUp, none, false, None, Readiness::Wait),
+            (Method::Create, RequestState::GivenUp, none, true, None, Readiness::Send),
         ] {
             let edit = Facts { method, request, precondition, ..WAITING };
             let found = decide(&edit, &Dependencies { in_step, ..FREE }, server);
             assert_eq!(found, expected, "{edit:?} {in_step} {server:?}");
-        }
-    }
-
-    #[test]
-    fn readiness_without_capacity() {
-        let frozen = Facts { request: RequestState::Frozen, precondition: Precondition::Rev(5), ..WAITING };
-        let held = Some((Holds::UntilSettled, 1));
-        for (edit, capacity, held_by, expected) in [
-            (frozen, Capacity::FrozenOnly, None, Readiness::Resend),
-            (frozen, Capacity::None, None, Readiness::Wait),
-            (frozen, Capacity::None, held, Readiness::HoldRequest),
-            (WAITING, Capacity::FrozenOnly, None, Readiness::Wait),
-            (WAITING, Capacity::None, held, Readiness::Join),
-        ] {
-            let dependencies = Dependencies { held_by, capacity, ..FREE };
-            assert_eq!(decide(&edit, &dependencies, None), expected, "{edit:?} {capacity:?} {held_by:?}");
         }
     }
 }

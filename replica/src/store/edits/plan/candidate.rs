@@ -90,7 +90,7 @@ impl Candidate {
                 state: row.get(5)?,
                 request,
                 precondition,
-                waits_for_file: row.get(15)?,
+                is_held_back: follows.is_some() || row.get(15)?,
             },
             key,
             blocked_by: row.get(11)?,

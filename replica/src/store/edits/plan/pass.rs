@@ -9,7 +9,7 @@ use super::candidate::{Candidate, ZONE_ORDER, candidates_text};
 use crate::model::{EditState, Method, Precondition, ReadyEdits};
 use crate::store::edits::acked::id_list;
 use crate::store::edits::create_deps::CreateDeps;
-use crate::store::edits::readiness::{Capacity, Dependencies, Holds, Readiness, readiness};
+use crate::store::edits::readiness::{Dependencies, Holds, Readiness, readiness};
 use crate::store::{StoreError, base};
 
 /// Edits of a record that are coalesced into a request, at most.
@@ -103,21 +103,20 @@ impl<'a> Pass<'a> {
     /// Examines the next edit. False when the pass ends.
     fn take(&mut self, edit: Candidate) -> Result<bool, StoreError> {
         let before = self.ready.len();
-        if let Some(task) = &edit.follows {
-            let decision = self.next_task_readiness(&edit, task);
-            self.carry_out(&edit, None, decision);
-            self.hold(&edit, decision.holds(), None);
-            return self.goes_on(edit.id);
-        }
-        let own = self.of_record.get(&edit.record).copied();
-        let others = self.held_by_others(&edit, own)?;
+        // The create of a next task waits for the edit that completes the task before, and is blocked with it.
+        let own = self.of_record.get(edit.follows.as_ref().unwrap_or(&edit.record)).copied();
+        let others = if edit.follows.is_some() { None } else { self.held_by_others(&edit, own)? };
         let dependencies = Dependencies {
             held_by: own.map(|holder| (holder.holds, holder.edit)).max(others),
             only_by_own_record: others.is_none(),
             in_step: self.in_step,
-            capacity: self.capacity(edit.kind),
         };
+        let is_full = self.is_full(edit.kind);
         let decision = readiness(&edit.facts, &dependencies, || {
+            if is_full {
+                // The edit is not sent in this pass, so the query is not worth its cost.
+                return Ok(Precondition::None);
+            }
             let known = base::with_acked(self.connection, edit.kind, &edit.record)?;
             Ok::<_, StoreError>(match known {
                 None => Precondition::Absent,
@@ -132,15 +131,6 @@ impl<'a> Pass<'a> {
             *count += 1;
         }
         self.goes_on(edit.id)
-    }
-
-    /// The create of a next task waits for the edit that completes the task before, and is blocked with it.
-    fn next_task_readiness(&self, edit: &Candidate, completed: &str) -> Readiness {
-        match self.of_record.get(completed) {
-            _ if matches!(edit.facts.state, EditState::Rejected | EditState::Conflict) => Readiness::NeedsPerson,
-            Some(holder) if holder.holds == Holds::UntilPersonActs => Readiness::BlockedBy(holder.edit),
-            _ => Readiness::Wait,
-        }
     }
 
     /// The strictest hold on an edit by edits of other records.
@@ -183,12 +173,9 @@ impl<'a> Pass<'a> {
         Ok(others.filter(|_| !hearth_simulated::planted(hearth_simulated::PlantedFault::DependentsDoNotWait)))
     }
 
-    fn capacity(&self, kind: Kind) -> Capacity {
-        if self.looked_over.is_some() {
-            return Capacity::None;
-        }
-        let is_full = self.apart.get(&kind).is_some_and(|count| *count >= self.limit);
-        if is_full { Capacity::FrozenOnly } else { Capacity::Free }
+    /// True when the pass takes no new request for this kind any more.
+    fn is_full(&self, kind: Kind) -> bool {
+        self.looked_over.is_some() || self.apart.get(&kind).is_some_and(|count| *count >= self.limit)
     }
 
     /// Adds an edit to `ready` and to the marks. Returns the index of the entry in `ready` that later edits of the
@@ -212,7 +199,7 @@ impl<'a> Pass<'a> {
             _ => {}
         }
         match (decision, &edit.key) {
-            (Readiness::Resend, Some(key)) => {
+            (Readiness::Resend, Some(key)) if self.looked_over.is_none() => {
                 let index = *self.requests.entry(key.clone()).or_insert(self.ready.len());
                 if index == self.ready.len() {
                     self.ready.push(ReadyEdits { edits: Vec::new(), kind, is_frozen: true, bytes: 0 });
@@ -225,7 +212,7 @@ impl<'a> Pass<'a> {
                 self.held_requests.insert(key.clone());
                 None
             }
-            (Readiness::Send, key) => {
+            (Readiness::Send, key) if !self.is_full(kind) => {
                 let index = self.ready.len();
                 if edit.facts.method == Method::Create {
                     self.creates.insert(index);
