@@ -95,7 +95,8 @@ words! {
     EditOutcome {
         /// The server applied the edit.
         Confirmed = "confirmed",
-        /// Nothing was left to send: the server already had the values, or another edit carried them.
+        /// Nothing was left to send: the server already had the values, the edit changed nothing, or its record was created and
+        /// deleted before anything was sent.
         Merged = "merged",
         /// Another value won.
         Superseded = "superseded",

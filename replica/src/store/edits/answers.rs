@@ -141,7 +141,7 @@ fn record_one(tx: &Transaction<'_>, edit: i64, outcome: &WriteOutcome, now: Time
         return Ok(());
     }
     match outcome {
-        WriteOutcome::SendAlone => return outbox::separate(tx, edit),
+        WriteOutcome::SendAlone => return outbox::renew_request(tx, edit),
         WriteOutcome::PreconditionFailed => {
             tx.prepare_cached("UPDATE _outbox SET if_absent = if_match IS NULL WHERE edit_id = ?1")?.execute([edit])?;
             outbox::give_up(tx, edit)?;

@@ -29,7 +29,7 @@ pub(super) fn leave_to_server(tx: &Transaction<'_>, edit: i64) -> Result<bool, S
         "UPDATE _outbox SET as_made = json_remove(as_made, '$.patch.completed_at', '$.base.completed_at') WHERE part_of = ?1",
     )?
     .execute([edit])?;
-    outbox::separate(tx, edit)?;
+    outbox::renew_request(tx, edit)?;
     base::rebase(tx, Kind::Task, &record)?;
     let text = format!(
         "Edit {edit}: the server does not accept when this machine says the task was done; the server's clock counts."

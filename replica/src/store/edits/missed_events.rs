@@ -1,5 +1,5 @@
-//! Requests whose effect the feed would show, when it cannot: requests that may have been applied while events were missed, and
-//! refused requests whose reason is gone. Must not know how missed events are made up for.
+//! Requests whose result the feed cannot show: marks requests without an answer whose event may have been missed, and ends the
+//! wait after 412. Must not know how missed events are made up for.
 
 use rusqlite::Connection;
 

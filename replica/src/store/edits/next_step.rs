@@ -35,8 +35,8 @@ pub(super) fn compare(tx: &Connection, found: &PendingEdit) -> Result<Compared, 
     let mut merge = three_way_merge(kind, method, &patch, &base, known.as_ref());
     let mut other_kind = None;
     if method == Method::Create && merge == MergeResult::Send {
-        // The server uses no id twice (contract 6.1), and would only report the id as used. An error object means that it has
-        // reported so, although the record was never seen here; a create that a restored server lost has none.
+        // The server uses no id twice (contract 6.1). A conflict with an error object says that the server has reported the id as
+        // used, although the record was never seen here; a create that a restored server lost has no error object.
         other_kind = adapt::other_kind(tx, kind, record)?;
         if other_kind.is_some() || found.state == EditState::Conflict && found.has_problem {
             merge = MergeResult::IdTaken(Vec::new());

@@ -45,10 +45,10 @@ fn release(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     parts::split(tx, edit)
 }
 
-/// Prepares an edit to be sent alone after its request was rejected as a whole. A request that was sent more than once
+/// Lets an edit go in a new request of its own, after the server refused its request. A request that was sent more than once
 /// may have been applied: its edits keep the key, by which the feed confirms them, and are merged again once the feed
 /// is current.
-pub(crate) fn separate(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
+pub(crate) fn renew_request(tx: &Transaction<'_>, edit: i64) -> Result<(), StoreError> {
     let was_sent_before = format!("{SENT_BEFORE} AND id = ?1 AND state IN ('waiting', 'sending', 'blocked')");
     if !tx.prepare_cached(&was_sent_before)?.exists([edit])? {
         return release(tx, edit);

@@ -43,7 +43,7 @@ pub(super) fn prepare(
         }
         NextStep::Send => {}
         NextStep::End(ending) => {
-            // A server that is restored to before the record's revision has lost the edit too.
+            // The history keeps `rev`: a server that is restored to a position before it has lost this edit too.
             end_edit(tx, &found, rev, ending, now)?;
             return Ok(None);
         }

@@ -86,7 +86,7 @@ pub(super) fn readiness<E>(
 ) -> Result<Readiness, E> {
     match (edit.state, dependencies.held_by) {
         (EditState::Rejected | EditState::Conflict, _) => return Ok(Readiness::NeedsPerson),
-        // Whether the server still has the edit shows at the end of the reconcile.
+        // The feed or a reconcile shows whether the server has the edit.
         (EditState::Sent, _) => return Ok(Readiness::Wait),
         (_, Some((Holds::UntilPersonActs, cause))) => return Ok(Readiness::BlockedBy(cause)),
         _ if edit.is_held_back && edit.request != RequestState::Frozen => return Ok(Readiness::Wait),

@@ -1,5 +1,5 @@
 //! Why an edit does not go on: the fixed word for programs (`edits.reason_code`) and the sentence for people
-//! (`edits.reason`), which are written and cleared together. Writes the values of an edit that waits for a person in the
+//! (`edits.reason`). Every statement that changes one of them changes both. Writes the values of an edit that waits for a person in the
 //! server's form. Must not decide the state of an edit.
 
 use hearth_contract::schema::Kind;

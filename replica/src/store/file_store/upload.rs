@@ -94,7 +94,7 @@ pub(in crate::store) fn send_file_again(tx: &Transaction<'_>, edit: i64) -> Resu
          WHERE id = ?1 AND state IN ('waiting', 'sending')",
     )?
     .execute([edit])?;
-    outbox::separate(tx, edit)?;
+    outbox::renew_request(tx, edit)?;
     Ok(true)
 }
 

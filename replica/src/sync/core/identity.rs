@@ -29,7 +29,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Reads per minute for a comparison with the server: four fifths of the limit. Other programs with the same key keep
+    /// Reads per minute for a reconcile: four fifths of the limit. Other programs with the same key keep
     /// the last fifth.
     pub(crate) fn share(reads: u32) -> u32 {
         reads / 5 * 4

@@ -26,12 +26,12 @@
 //! any                              new key                  greeting      CloseStream, Identity, FeedHead, tell KeyChanged
 //! any                              end                      ended         CloseStream, Finish
 //! any                              write failed             disk failed   CloseStream
-//! any, ended                       id gap applied           same          tell HistoryGap
-//! any                              comparison ended         same          TouchContact
+//! any, ended                       id gap applied           same          tell IdsSkipped
+//! any                              reconcile ended          same          TouchContact
 //! paused                           pause                    same          -
 //! paused                           resume                   greeting      Identity, FeedHead
 //! paused, disk failed              new key                  same          -
-//! down, no key                        retry now                greeting      Identity, FeedHead
+//! down, no key                     retry now                greeting      Identity, FeedHead
 //! down                             6 s pass                 greeting      Identity, FeedHead
 //! down                             46 s pass                greeting      Identity, FeedHead
 //! disk failed                      retry now                same          ReloadState
@@ -189,7 +189,7 @@ impl Link {
                 self.position = position;
                 self.batches_pending = self.batches_pending.saturating_sub(1);
                 if has_id_gap {
-                    turn.tell(Fact::HistoryGap);
+                    turn.tell(Fact::IdsSkipped);
                 }
             }
             Input::WriteFailed { reason, cause } => self.write_failed(turn, reason, cause),

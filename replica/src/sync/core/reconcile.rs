@@ -47,10 +47,10 @@
 //! ahead of feed    contact lost      query due        -
 //! checking scopes  contact lost      sweep due        -
 //! checking cursor  contact lost      check due        -
-//! asked            history gap       query due        -
-//! ahead of feed    history gap       query due        -
-//! checking scopes  history gap       sweep due        -
-//! checking cursor  history gap       check due        -
+//! asked            ids skipped       query due        -
+//! ahead of feed    ids skipped       query due        -
+//! checking scopes  ids skipped       sweep due        -
+//! checking cursor  ids skipped       check due        -
 //! asked            new key           query due        -
 //! ahead of feed    new key           query due        -
 //! checking scopes  new key           sweep due        -
@@ -126,7 +126,7 @@ impl Reconciler {
         match fact {
             Fact::ContactBegan(limits) => self.reads.set_limit(limits.map(|limits| Limits::share(limits.reads))),
             // Answers under way may belong to a discarded history.
-            Fact::HistoryGap => self.discard_answers(),
+            Fact::IdsSkipped => self.discard_answers(),
             Fact::KeyChanged => {
                 let progress = self.running.take().map(|running| running.progress);
                 self.begin(progress);

@@ -41,9 +41,9 @@ impl Core {
     /// The sentence about the phase for people. A refused key and a question for a person go first.
     pub(super) fn reason(&self) -> Option<String> {
         let in_contact = self.link.in_contact();
-        let comparison = Some(&self.reconciler).filter(|_| in_contact);
-        let blocking = comparison.and_then(|comparison| comparison.key_refusal().or(comparison.question()));
-        let failing = || comparison.and_then(|comparison| comparison.failure_text());
+        let reconciler = Some(&self.reconciler).filter(|_| in_contact);
+        let blocking = reconciler.and_then(|reconciler| reconciler.key_refusal().or(reconciler.question()));
+        let failing = || reconciler.and_then(|reconciler| reconciler.failure_text());
         let limited =
             || (in_contact && self.push.wait.is_some_and(|wait| wait.is_limited)).then(|| RATE_LIMITED.to_owned());
         let own = || self.link.reason.clone().or_else(limited);
@@ -85,7 +85,7 @@ impl Core {
     }
 
     /// Why a single run ends now. None: the run continues. An open question ends a run only when nothing else is left to do:
-    /// until then edits are sent and changes are read, and a person's request can begin the comparison again.
+    /// until then edits are sent and changes are read, and a person's request can begin the reconcile again.
     fn end_reason(&self) -> Option<EndReason> {
         let question = self.reconciler.question();
         let is_current = self.link.is_applied() && (question.is_some() || !self.reconciler.is_running());

@@ -28,14 +28,14 @@ pub(super) enum Fact {
     ContactBegan(Option<Limits>),
     /// A batch is to be applied.
     BatchArrived { batch: FeedBatch, transport: Transport },
-    /// The feed has an id gap: the server was restored.
-    HistoryGap,
+    /// The feed skips event ids: the server was restored.
+    IdsSkipped,
     /// A person has paused the sync.
     Paused,
     /// Requests carry another key from now on.
     KeyChanged,
-    /// The feed has something to bring: an answer to an edit or to the reconcile was ahead of the feed, at this position. None:
-    /// the answer names no position.
+    /// An answer to an edit or to the reconcile named this position, and the feed may not have brought it yet. None: the answer
+    /// names no position.
     FeedWanted { position: Option<i64> },
     /// The reconcile has learnt that the server refuses the feed cursor.
     CursorRefused(Refusal),

@@ -34,8 +34,7 @@ pub(crate) struct Link {
     pub(super) expired_cursors: u32,
     /// The feed head at the beginning of the contact.
     pub(super) head_at_contact: Option<i64>,
-    /// The highest position of an answer to an edit or to the reconcile that was ahead of the feed, since the beginning of the
-    /// contact.
+    /// The highest position that an answer to an edit or to the reconcile has named since the beginning of the contact.
     pub(super) head_in_answers: Option<i64>,
     /// The highest position that the server had named when the last stream was requested.
     pub(super) head_at_stream: Option<i64>,

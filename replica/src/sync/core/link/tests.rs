@@ -212,7 +212,7 @@ fn give(link: &mut Link, turn: &mut Turn, input: &str) {
         "end" => Input::Control(Control::End(EndReason::Done)),
         "write failed" => disk_full(),
         "id gap applied" => Input::Applied { cursor: None, position: 9, has_id_gap: true },
-        "comparison ended" => return link.hear(turn, &Fact::Compared, Others::default()),
+        "reconcile ended" => return link.hear(turn, &Fact::Compared, Others::default()),
         "feed wanted" => return link.hear(turn, &Fact::FeedWanted { position: None }, Others::default()),
         "identity" => Input::Greeted(Ok(Greeting::Identity(identity("home", &[])))),
         "other home" => Input::Greeted(Ok(Greeting::Identity(identity("other", &[])))),
@@ -245,9 +245,9 @@ fn link_follows_the_table() {
     arrows::walk(include_str!("../link.rs"), base, give, state_of);
 }
 
-/// The last question of a comparison finds the cursor expired, again and again. Each comparison begins anew, after longer pauses.
+/// The last question of a reconcile finds the cursor expired, again and again. Each reconcile begins anew, after longer pauses.
 #[test]
-fn cursor_expired_after_each_comparison_waits() {
+fn cursor_expired_after_each_reconcile_waits() {
     let mut scene = live();
     let mut now = 0;
     for round in 0..12 {

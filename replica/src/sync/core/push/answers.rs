@@ -53,7 +53,7 @@ impl Push {
             }
             Err(Failure::Refused(refusal)) => self.request_refused(turn, again, &refusal),
         };
-        self.settle(turn, kind, outcomes);
+        self.save_outcomes(turn, kind, outcomes);
     }
 
     fn edits_answered(&mut self, turn: &mut Turn, all: EditAnswers, request: &ReadyEdits) -> Outcomes {
@@ -198,7 +198,7 @@ impl Push {
     }
 
     /// Forgets retry state of answered edits, saves the outcomes, and plans again if only delayed edits are left.
-    fn settle(&mut self, turn: &mut Turn, kind: Kind, outcomes: Outcomes) {
+    fn save_outcomes(&mut self, turn: &mut Turn, kind: Kind, outcomes: Outcomes) {
         self.has_open_edits = None;
         for (edit, outcome) in &outcomes {
             match outcome {
@@ -243,6 +243,6 @@ impl Push {
             Err(Failure::Refused(refusal)) => self.refused_for_now(turn, again, &refusal),
             Err(Failure::NoAnswer(reason)) => self.unanswered(turn, again, &reason),
         };
-        self.settle(turn, kind, outcomes);
+        self.save_outcomes(turn, kind, outcomes);
     }
 }

@@ -70,7 +70,7 @@ impl Reconciler {
         self.running.as_ref()?.key_refusal.as_ref()
     }
 
-    /// A sentence for people about a comparison that fails again and again. None: no failure.
+    /// A sentence for people about a reconcile that fails again and again. None: no failure.
     pub(in super::super) fn failure_text(&self) -> Option<String> {
         let failure = self.running.as_ref()?.last_failure.as_ref()?;
         Some(format!("the comparison with the server does not come on: {failure}"))

@@ -240,7 +240,7 @@ fn give(reconciler: &mut Reconciler, turn: &mut Turn, input: &str) {
         "cursor known" => answered(Answer::Cursor(Ok(()))),
         "cursor refused" => answered(Answer::Cursor(Err(refused(410, "cursor_expired")))),
         "cursor unchecked" => answered(Answer::Cursor(Err(silence()))),
-        "history gap" => return reconciler.hear(&Fact::HistoryGap),
+        "ids skipped" => return reconciler.hear(&Fact::IdsSkipped),
         "new key" => return reconciler.hear(&Fact::KeyChanged),
         input => panic!("{input}"),
     };
@@ -277,7 +277,7 @@ fn sweep_without_list_lists_again() {
 
 #[test]
 fn answer_of_earlier_epoch_is_discarded() {
-    for input in ["contact lost", "history gap", "new key", "begun"] {
+    for input in ["contact lost", "ids skipped", "new key", "begun"] {
         let (mut reconciler, mut turn) = after("idle", &["begun", "proceed", input, "proceed"]);
         let late = Input::Answered { epoch: 2, answer: Answer::Query(Ok(ReconcileResponse::default())) };
         reconciler.handle(&mut turn, late, FEED);
