@@ -40,15 +40,6 @@ impl ReconcileCause {
             ReconcileCause::Asked { .. } => "asked",
         }
     }
-
-    /// The cause as a phrase for people.
-    pub(crate) const fn why(&self) -> &'static str {
-        match self {
-            ReconcileCause::Gap { .. } => "the server has forgotten events that this replica has not seen",
-            ReconcileCause::Restored { .. } => "the server was put back to an older copy",
-            ReconcileCause::Asked { .. } => "a person wants it",
-        }
-    }
 }
 
 /// What a reconcile compares. `since`: a moment of the server's clock (RFC 3339).

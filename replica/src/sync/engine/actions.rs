@@ -63,7 +63,7 @@ impl Engine {
                 return Ok(self.initial_events(now)?.into());
             }
             Action::StartReconcile(cause) => {
-                tracing::info!(why = cause.why(), "comparing with the server");
+                tracing::info!(cause = cause.as_str(), "reconciling with the server");
                 let begun = self.write(|c| reconcile::begin(c, &cause))?;
                 self.note_checkpoint()?;
                 return Ok(vec![Event::Reconcile(ReconcileInput::Begun(begun))]);
