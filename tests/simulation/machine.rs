@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use hearth_contract::formats::Timestamp;
-use hearth_replica::sync::{DriverEvent, EndReason, Engine, Moment, SseDecoder, StepOutput, SyncLock, Until};
+use hearth_replica::sync::{DriverEvent, EndReason, Engine, Moment, StepOutput, SyncLock, Until};
 use hearth_replica::{ConflictPolicy, Origin, Replica, StoreError};
 use rusqlite::{Connection, ErrorCode};
 
@@ -13,6 +13,7 @@ use super::interruptions::{Interruptions, Process};
 use super::ledger::Ledger;
 use super::rng::SimRng;
 use super::server_template::WORLD_START;
+use super::sse_decoder::SseDecoder;
 
 /// The result of one call of the engine.
 pub enum EngineResult {

@@ -11,7 +11,7 @@
 //!
 //! 1. [`simulator`]: runs a plan in a world. [`world`]: the loop, the events and what each event causes.
 //! 2. [`plan`], [`action`], [`environment_fault`], [`rng`]: who does what and what fails, from a seed.
-//! 3. [`sim_event`], [`network`], [`server`], [`server_template`], [`machine`], [`interruptions`], [`actors`]: the parts of a world.
+//! 3. [`sim_event`], [`network`], [`server`], [`server_template`], [`machine`], [`sse_decoder`], [`interruptions`], [`actors`]: the parts of a world.
 //! 4. [`model`], [`history`], [`event_log`], [`record`]: the expected state, read from the server's events.
 //! 5. [`observer`], [`ledger`]: what a replica shows, and what it showed before. [`invariants`], [`settle`]: what must
 //!    be true after each step, and at the end.
@@ -44,5 +44,6 @@ pub mod settle;
 pub mod shrink;
 pub mod sim_event;
 pub mod simulator;
+pub mod sse_decoder;
 pub mod trace;
 pub mod world;

@@ -8,9 +8,8 @@
 //!  wire     HttpRequest, HttpResponse       requests and responses as plain values
 //! ```
 //!
-//! Besides: `client`, `stream` and `sse` move bytes; `sse_decoder` decodes a stream for a driver without a network;
-//! `page_buffer` collects list pages; `key_file` watches for a new key; `inspector` looks for damage; `excerpt` shortens texts
-//! of the server; `calendars` makes links for calendar programs; `listings` reads all records for a comparison; `refill` sends all records to an empty home.
+//! Besides: `client`, `stream` and `sse` move bytes; `page_buffer` collects list pages; `key_file` watches for a new key;
+//! `inspector` looks for damage; `excerpt` shortens texts of the server; `calendars` makes links for calendar programs; `listings` reads all records for a comparison; `refill` sends all records to an empty home.
 //!
 //! `transfer` brings the bytes of files to the server and back; `captures` sends captures and reads what became of them. `runtime`: the clock and the threads.
 //!
@@ -37,7 +36,6 @@ mod refill;
 mod retry;
 mod runtime;
 mod sse;
-mod sse_decoder;
 mod stream;
 mod tls_fault;
 mod transfer;
@@ -59,6 +57,6 @@ pub use error::SyncError;
 pub use listings::fetch_listings;
 pub use refill::{RefillError, RefillPlan, RefillReport, plan_refill, refill_home};
 pub use runtime::wall_clock;
-pub use sse_decoder::SseDecoder;
+pub use sse::{Frame, extend_batch, stream_frames};
 pub use transfer::fetch_files;
 pub use wire::{HttpRequest, HttpResponse};

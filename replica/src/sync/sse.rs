@@ -28,7 +28,7 @@ enum StreamError<E> {
 }
 
 /// The frames in a stream's bytes. Err: a sentence for people why the stream cannot be read further.
-pub(super) fn frames<B: Buf, E: std::error::Error + Send + Sync + 'static>(
+pub fn stream_frames<B: Buf, E: std::error::Error + Send + Sync + 'static>(
     bytes: impl Stream<Item = Result<B, E>>,
 ) -> impl Stream<Item = Result<Frame, String>> {
     // The parser asks for more bytes only without a complete frame, so the count is of one incomplete frame.
@@ -49,17 +49,23 @@ pub(super) fn frames<B: Buf, E: std::error::Error + Send + Sync + 'static>(
     })
 }
 
-/// The meaning of one frame.
+/// One frame.
 #[derive(Debug, PartialEq)]
-pub(super) enum Frame {
-    /// An event, the cursor after the event, and the length of the event's text.
-    Event { event: Box<Event>, cursor: Option<String>, bytes: usize },
-    /// The stream has reached the present.
-    Ready { head: i64, cursor: Option<String> },
-    /// No event up to the cursor.
-    Heartbeat { cursor: String },
-    /// A frame without a meaning for the replica.
-    Other,
+pub struct Frame {
+    /// The cursor after the frame.
+    pub(super) cursor: Option<String>,
+    pub(super) content: Content,
+}
+
+/// What a frame says.
+#[derive(Debug, PartialEq)]
+pub(super) enum Content {
+    /// An event, and the length of the event's text.
+    Event(Box<Event>, usize),
+    /// The stream has reached the present, with the head there.
+    Present(i64),
+    /// No event: a heartbeat, or a frame without a meaning for the replica.
+    Nothing,
 }
 
 /// Parses a frame. Err: a malformed event, or one that is larger than the contract allows; skipping would lose the event.
@@ -78,37 +84,33 @@ fn parse_frame(frame: Sse) -> Result<Frame, String> {
         (None | Some("" | "message"), Some(data), cursor) => {
             let event: Box<Event> = serde_json::from_str(&data).map_err(malformed)?;
             wire::check_event(&event)?;
-            Ok(Frame::Event { event, cursor, bytes: data.len() })
+            Ok(Frame { cursor, content: Content::Event(event, data.len()) })
         }
         (Some("ready"), Some(data), id) => {
             let Ready { cursor, head } = serde_json::from_str(&data).map_err(malformed)?;
-            Ok(Frame::Ready { head, cursor: id.or(cursor) })
+            Ok(Frame { cursor: id.or(cursor), content: Content::Present(head) })
         }
-        (Some("heartbeat"), _, Some(cursor)) if !cursor.is_empty() => Ok(Frame::Heartbeat { cursor }),
-        _ => Ok(Frame::Other),
+        (Some("heartbeat"), _, Some(cursor)) if !cursor.is_empty() => {
+            Ok(Frame { cursor: Some(cursor), content: Content::Nothing })
+        }
+        _ => Ok(Frame { cursor: None, content: Content::Nothing }),
     }
 }
 
 /// Appends a frame to a batch. Returns the length of the event's text.
-pub(super) fn extend(batch: &mut FeedBatch, frame: Frame) -> usize {
-    let mut bytes = 0;
-    let cursor = match frame {
-        Frame::Event { event, cursor, bytes: of_event } => {
-            batch.events.push(*event);
-            bytes = of_event;
-            cursor
-        }
-        Frame::Ready { head, cursor } => {
-            batch.end = BatchEnd::Present { head: Some(head) };
-            cursor
-        }
-        Frame::Heartbeat { cursor } => Some(cursor),
-        Frame::Other => None,
-    };
-    if cursor.is_some() {
-        batch.cursor = cursor;
+pub fn extend_batch(batch: &mut FeedBatch, frame: Frame) -> usize {
+    if frame.cursor.is_some() {
+        batch.cursor = frame.cursor;
     }
-    bytes
+    match frame.content {
+        Content::Event(event, bytes) => {
+            batch.events.push(*event);
+            return bytes;
+        }
+        Content::Present(head) => batch.end = BatchEnd::Present { head: Some(head) },
+        Content::Nothing => {}
+    }
+    0
 }
 
 #[cfg(test)]
@@ -121,7 +123,7 @@ mod tests {
     fn endless_line_is_refused() {
         let errors = |chunk: &'static [u8]| {
             let chunks = futures_util::stream::repeat(Ok::<_, std::convert::Infallible>(chunk)).take(100_000);
-            let errors = frames(chunks).filter_map(|frame| std::future::ready(frame.err()));
+            let errors = stream_frames(chunks).filter_map(|frame| std::future::ready(frame.err()));
             errors.collect::<Vec<String>>().now_or_never().unwrap()
         };
         static LINE: [u8; 1 << 16] = [b'x'; 1 << 16];
@@ -144,8 +146,11 @@ mod tests {
             let bytes = format!("\u{feff}{first}\n\n").into_bytes();
             for size in [1, 2, 3, 4, bytes.len()] {
                 let chunks: Vec<_> = bytes.chunks(size).map(Ok::<_, std::convert::Infallible>).collect();
-                let parsed = frames(futures_util::stream::iter(chunks)).collect::<Vec<_>>().now_or_never().unwrap();
-                let [Ok(Frame::Event { event, cursor, .. })] = &parsed[..] else { panic!("{first}: {parsed:?}") };
+                let parsed =
+                    stream_frames(futures_util::stream::iter(chunks)).collect::<Vec<_>>().now_or_never().unwrap();
+                let [Ok(Frame { cursor, content: Content::Event(event, _) })] = &parsed[..] else {
+                    panic!("{first}: {parsed:?}")
+                };
                 assert_eq!((event.id, cursor.as_deref()), (9, Some("c9")), "{first} by {size}");
             }
         }
@@ -171,9 +176,9 @@ mod tests {
     fn broken_connection_is_reported_as_cut() {
         let broken = std::io::Error::other("error decoding response body");
         let chunks = futures_util::stream::iter([Ok(&b"event: heartbeat\nid: c1\n\n"[..]), Err(broken)]);
-        let parsed = frames(chunks).collect::<Vec<_>>().now_or_never().unwrap();
+        let parsed = stream_frames(chunks).collect::<Vec<_>>().now_or_never().unwrap();
         let cut = || Err("the stream was cut".to_owned());
-        assert_eq!(parsed, [Ok(Frame::Heartbeat { cursor: "c1".to_owned() }), cut()]);
+        assert_eq!(parsed, [Ok(Frame { cursor: Some("c1".to_owned()), content: Content::Nothing }), cut()]);
     }
 
     #[test]
@@ -185,7 +190,7 @@ mod tests {
             Sse::default().event("ready").id("c9").data(r#"{"cursor":"c9","head":9}"#),
             Sse::default().event("heartbeat").id("c10").data(r#"{"cursor":"c10","head":9}"#),
         ] {
-            extend(&mut batch, parse_frame(frame).unwrap());
+            extend_batch(&mut batch, parse_frame(frame).unwrap());
         }
         assert_eq!(batch.events.len(), 1);
         assert_eq!((batch.head(), batch.cursor.as_deref()), (Some(9), Some("c10")));

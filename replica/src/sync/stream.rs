@@ -85,7 +85,7 @@ impl Stream {
         }
         loop {
             while let Some(frame) = self.frames.next() {
-                self.batch_bytes += sse::extend(&mut self.batch, frame);
+                self.batch_bytes += sse::extend_batch(&mut self.batch, frame);
                 if self.batch != FeedBatch::default() {
                     self.due_at.get_or_insert_with(|| Instant::now() + COLLECT);
                 }
@@ -145,7 +145,7 @@ async fn read_stream(client: &Client, request: &HttpRequest, sender: &mpsc::Send
             reported_at = Instant::now();
         }
     });
-    let mut frames = sse::frames(bytes).ready_chunks(FRAMES_PER_MESSAGE);
+    let mut frames = sse::stream_frames(bytes).ready_chunks(FRAMES_PER_MESSAGE);
     while let Some(received) = frames.next().await {
         let mut error = None;
         let whole = received.into_iter().map_while(|frame| frame.map_err(|reason| error = Some(reason)).ok()).collect();
@@ -163,6 +163,7 @@ async fn read_stream(client: &Client, request: &HttpRequest, sender: &mpsc::Send
 mod tests {
     use std::io::{Read, Write};
 
+    use super::super::sse::Content;
     use super::*;
 
     /// The first event of a stream from a server that answers with these headers and this body.
@@ -195,9 +196,9 @@ mod tests {
     #[tokio::test]
     async fn frames_are_split_at_the_present() {
         let (sender, messages) = mpsc::channel(MESSAGES_MAX);
-        let heartbeat = |cursor: &str| Frame::Heartbeat { cursor: cursor.to_owned() };
-        let ready = Frame::Ready { head: 9, cursor: Some("c9".to_owned()) };
-        sender.send(Message::Frames(vec![heartbeat("c8"), ready, heartbeat("c10")])).await.unwrap();
+        let frame = |cursor: &str, content| Frame { cursor: Some(cursor.to_owned()), content };
+        let frames = [("c8", Content::Nothing), ("c9", Content::Present(9)), ("c10", Content::Nothing)];
+        sender.send(Message::Frames(frames.map(|(cursor, content)| frame(cursor, content)).into())).await.unwrap();
         sender.send(Message::Event(DriverEvent::StreamEnded { reason: "over".to_owned() })).await.unwrap();
         let mut stream = Stream::new(messages, JoinSet::new());
         for (cursor, head) in [("c9", Some(9)), ("c10", None)] {
@@ -215,7 +216,7 @@ mod tests {
                     "id": id, "type": "deleted", "resource_type": "room", "payload": null,
                     "resource_id": "00000000-0000-0000-0000-000000000007", "created_at": "2026-06-01T00:00:00.000Z",
                 });
-                Frame::Event { event: serde_json::from_value(event).unwrap(), cursor: None, bytes }
+                Frame { cursor: None, content: Content::Event(serde_json::from_value(event).unwrap(), bytes) }
             };
             let (sender, messages) = mpsc::channel(MESSAGES_MAX);
             sender.send(Message::Frames((0..2 * events).map(frame).collect())).await.unwrap();

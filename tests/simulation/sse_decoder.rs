@@ -1,37 +1,25 @@
-//! Decodes a stream's bytes into driver events, for a driver that already has the bytes and waits for nothing. Must not
-//! decide what follows the end of a stream.
+//! Decodes a stream's bytes into driver events, as the replica's driver does, but without waiting. Must not decide what
+//! follows the end of a stream.
 
 use std::convert::Infallible;
 
+use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
+use hearth_replica::sync::{DriverEvent, FeedBatch, Frame, extend_batch, stream_frames};
 use tokio::sync::mpsc;
-
-use super::core::FeedBatch;
-use super::engine::DriverEvent;
-use super::sse::{self, Frame};
-
-type Chunk = std::io::Cursor<Vec<u8>>;
-type Frames = stream::BoxStream<'static, Result<Frame, String>>;
 
 /// Decoder of one stream, from the first byte on.
 pub struct SseDecoder {
-    chunks: mpsc::UnboundedSender<Chunk>,
-    frames: Frames,
-}
-
-impl std::fmt::Debug for SseDecoder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SseDecoder")
-    }
+    chunks: mpsc::UnboundedSender<Bytes>,
+    frames: stream::BoxStream<'static, Result<Frame, String>>,
 }
 
 impl Default for SseDecoder {
     fn default() -> SseDecoder {
-        let (chunks, receiver) = mpsc::unbounded_channel();
-        let received = stream::unfold(receiver, |mut receiver| async move {
-            Some((Ok::<_, Infallible>(receiver.recv().await?), receiver))
-        });
-        SseDecoder { chunks, frames: sse::frames(received).boxed() }
+        let (chunks, mut receiver) = mpsc::unbounded_channel();
+        let received =
+            stream::poll_fn(move |context| receiver.poll_recv(context).map(|chunk| Some(Ok::<_, Infallible>(chunk?))));
+        SseDecoder { chunks, frames: stream_frames(received).boxed() }
     }
 }
 
@@ -39,14 +27,12 @@ impl SseDecoder {
     /// Decodes the next bytes of the stream. Completed frames become as few batches as possible; without a batch, the bytes
     /// become [`DriverEvent::StreamActive`]. A malformed event ends the stream, because skipping would lose the event.
     pub fn decode(&mut self, bytes: &[u8]) -> Vec<DriverEvent> {
-        let _ = self.chunks.send(Chunk::new(bytes.to_vec()));
+        let _ = self.chunks.send(Bytes::copy_from_slice(bytes));
         let mut events = Vec::new();
         let mut batch = FeedBatch::default();
         while let Some(Some(frame)) = self.frames.next().now_or_never() {
             match frame {
-                Ok(frame) => {
-                    sse::extend(&mut batch, frame);
-                }
+                Ok(frame) => drop(extend_batch(&mut batch, frame)),
                 Err(reason) => {
                     events.push(DriverEvent::StreamEnded { reason });
                     return events;
