@@ -62,7 +62,7 @@ pub use store::edits::resolve::{Choice, Resolution};
 pub use store::export::ExportSummary;
 pub use store::file_store::attach::{AttachError, Attached, FILE_BYTES_MAX};
 pub use store::file_store::bytes::FileFacts;
-pub use store::file_store::list::{DOCUMENTS_MAX, FileCounts, FileRow};
+pub use store::file_store::list::{DOCUMENTS_MAX, FileCounts, FileDocument, FileRow};
 pub use store::file_store::table::FileChoice;
 pub use store::file_store::upkeep::FileUpkeep;
 pub use store::files::{database_was_removed, new_private_file};
@@ -80,7 +80,7 @@ pub use store::read::related::{Change, Related};
 pub use store::read::totals::{DUE_GROUPS, Group, Totals, Weeks};
 pub use store::read::view::{Hit, Near, Pending, Row, RowPage, RowQuery, Sort};
 pub use store::read::why::{Source, ValueOrigin, Why};
-pub use store::reconcile::verify::{Difference, How, Listing, Verification};
+pub use store::reconcile::verify::{Difference, FieldDifference, How, Listing, Verification};
 pub use store::salvage::rebuild_request::{
     is_rebuild_requested, request_rebuild, take_rebuild_report, take_rebuild_request,
 };

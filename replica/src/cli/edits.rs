@@ -3,7 +3,7 @@
 use clap::Args;
 use hearth_contract::check::Fields;
 use hearth_replica::{Edit, EditState, Phase, Settled, Status};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::context::Context;
 use super::decisions::Decision;
@@ -113,18 +113,7 @@ fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
     let is_cut = edits.len() > limit;
     edits.truncate(limit);
     if context.json {
-        let all: Vec<Value> = edits
-            .iter()
-            .map(|edit| {
-                json!({
-                    "id": edit.id, "kind": edit.kind, "record_id": edit.record_id, "title": edit.title,
-                    "method": edit.method, "patch": edit.patch, "base": edit.base, "outcome": edit.outcome,
-                    "rev": edit.rev, "reason": edit.reason, "reason_code": null, "origin": edit.origin, "created_at": edit.created_at,
-                    "settled_at": edit.settled_at,
-                })
-            })
-            .collect();
-        output::json(&Value::Array(all))?;
+        output::json(&edits)?;
     } else if edits.is_empty() && !is_cut {
         output::message("no local change was settled within the last 30 days");
     } else {

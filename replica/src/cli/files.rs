@@ -110,7 +110,7 @@ fn list(context: &Context, limit: usize) -> Result<(), Failure> {
     let is_cut = files.len() > limit;
     files.truncate(limit);
     if context.json {
-        return Ok(output::json(&files.iter().map(file_json).collect::<Vec<_>>())?);
+        return Ok(output::json(&files)?);
     }
     if files.is_empty() {
         output::message(&output::with_home_flags("no document has a file; next: hearth-replica attach FILE --to ID"));
@@ -118,7 +118,7 @@ fn list(context: &Context, limit: usize) -> Result<(), Failure> {
     }
     let columns = ["sha256", "state", "size", "type", "documents", "problem"];
     let rows = files.iter().map(|file| {
-        let titles: Vec<&str> = file.documents.iter().map(|(_, title)| title.as_str()).collect();
+        let titles: Vec<&str> = file.documents.iter().map(|document| document.title.as_str()).collect();
         let state = if file.is_requested { "asked for" } else { file.state.as_str() };
         vec![
             file.sha256[..SHORT_HASH].into(),
@@ -138,14 +138,6 @@ fn list(context: &Context, limit: usize) -> Result<(), Failure> {
 
 fn problem_text(file: &FileRow) -> Option<String> {
     file.problem.as_ref()?.get("message")?.as_str().map(str::to_owned)
-}
-
-fn file_json(file: &FileRow) -> Value {
-    let documents: Vec<Value> = file.documents.iter().map(|(id, title)| json!({ "id": id, "title": title })).collect();
-    json!({
-        "sha256": file.sha256, "state": file.state.as_str(), "size_bytes": file.size_bytes,
-        "content_type": file.content_type, "requested": file.is_requested, "problem": file.problem, "documents": documents,
-    })
 }
 
 /// The file that a text names: a document with a file, or the beginning of a hash.

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hearth_replica::sync as syncing;
-use hearth_replica::{Difference, How, log};
-use serde_json::{Value, json};
+use hearth_replica::{Difference, FieldDifference, How, log};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -50,11 +49,7 @@ impl Verify {
         };
         let count = found.differences.len();
         if context.json {
-            output::json(&json!({
-                "position": found.position, "compared": found.compared, "changed_meanwhile": found.changed_meanwhile,
-                "repaired": self.repair && (count > 0 || found.search_differs), "search_differs": found.search_differs,
-                "differences": found.differences.iter().map(difference_json).collect::<Vec<_>>(),
-            }))?;
+            output::json(&found)?;
         } else {
             for difference in &found.differences {
                 output::line(&difference_text(difference))?;
@@ -84,32 +79,16 @@ fn timeout_failure() -> Failure {
     Failure::new(Exit::Unreachable, "the comparison was not done in time").hint("hearth-replica verify --timeout 30m")
 }
 
-fn difference_json(difference: &Difference) -> Value {
-    let Difference { kind, id, title, how } = difference;
-    let (how, fields) = match how {
-        How::Missing => ("missing", Vec::new()),
-        How::Extra => ("extra", Vec::new()),
-        How::Fields(fields) => (
-            "differs",
-            fields
-                .iter()
-                .map(|(name, ours, theirs)| json!({ "field": name, "ours": ours, "theirs": theirs }))
-                .collect(),
-        ),
-    };
-    json!({ "kind": kind, "id": id, "title": title, "how": how, "fields": fields })
-}
-
 fn difference_text(difference: &Difference) -> String {
-    let Difference { kind, id, title, how } = difference;
+    let Difference { kind, id, title, how, fields } = difference;
     let how = match how {
         How::Missing => "is missing on this device".to_owned(),
         How::Extra => "is not on the server".to_owned(),
-        How::Fields(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, ours, theirs)| format!("{name}: {ours} on this device, {theirs} on the server"));
-            fields.collect::<Vec<_>>().join("; ")
+        How::Differs => {
+            let text = |one: &FieldDifference| {
+                format!("{}: {} on this device, {} on the server", one.field, one.ours, one.theirs)
+            };
+            fields.iter().map(text).collect::<Vec<_>>().join("; ")
         }
     };
     text::one_line(&format!("{kind} {id} ({title}): {how}"))

@@ -3,7 +3,7 @@
 use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_replica::{Method, Phase, Source, ValueOrigin, Why as Origins};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -31,7 +31,7 @@ impl Why {
         let status = replica.status()?;
         super::edits::explain_sent_edits(&mut why.edits, &status);
         if context.json {
-            return Ok(output::json(&why_json(&why))?);
+            return Ok(output::json(&why)?);
         }
         output::line(&format!("{}  {}", output::bold(&text::one_line(&why.title)), output::dim(kind.as_str())))?;
         output::line(&location_text(&why, status.phase))?;
@@ -40,10 +40,7 @@ impl Why {
         }
         let shown = why.fields.iter().filter(|origin| {
             let set = |value: &Value| !value.is_null();
-            self.all
-                || set(&origin.value)
-                || origin.server.as_ref().is_some_and(set)
-                || matches!(origin.source, Source::Edit(_))
+            self.all || set(&origin.value) || origin.server.as_ref().is_some_and(set) || origin.edit.is_some()
         });
         let rows: Vec<Vec<Value>> = shown
             .map(|origin| {
@@ -99,13 +96,13 @@ fn last_change_text(why: &Origins) -> String {
 }
 
 fn source_text(why: &Origins, origin: &ValueOrigin) -> String {
-    match origin.source {
+    match origin.from {
         Source::Server if origin.server.is_none() => "server, before the record was deleted".to_owned(),
         Source::Server => "server".to_owned(),
         Source::Nobody => "nobody set it".to_owned(),
-        Source::Edit(id) => {
-            let edit = why.edits.iter().find(|edit| edit.id == id);
-            format!("edit {id} ({})", edit.map_or("", |edit| edit.state.as_str()))
+        Source::Edit => {
+            let edit = why.edits.iter().find(|edit| Some(edit.id) == origin.edit);
+            edit.map_or_else(String::new, |edit| format!("edit {} ({})", edit.id, edit.state))
         }
     }
 }
@@ -129,34 +126,4 @@ fn value_text(value: &Value) -> String {
 /// A shortened text; `show` prints the whole text.
 fn shorten(text: &str) -> String {
     console::truncate_str(text, 48, "…").into_owned()
-}
-
-fn why_json(why: &Origins) -> Value {
-    let fields: Vec<Value> = why
-        .fields
-        .iter()
-        .map(|origin| {
-            let (from, edit) = match origin.source {
-                Source::Server => ("server", None),
-                Source::Edit(id) => ("edit", Some(id)),
-                Source::Nobody => ("nobody", None),
-            };
-            json!({ "field": origin.field, "value": origin.value, "from": from, "edit": edit, "server": origin.server })
-        })
-        .collect();
-    let settled: Vec<Value> = why
-        .settled
-        .iter()
-        .map(|edit| {
-            json!({
-                "id": edit.id, "method": edit.method, "patch": edit.patch, "outcome": edit.outcome, "rev": edit.rev,
-                "settled_at": edit.settled_at,
-            })
-        })
-        .collect();
-    json!({
-        "id": why.id, "kind": why.kind, "title": why.title, "shown": why.shown, "rev": why.rev,
-        "updated_at": why.updated_at, "updated_by": why.updated_by, "deleted_at": why.deleted_at, "fields": fields,
-        "edits": why.edits, "settled": settled,
-    })
 }

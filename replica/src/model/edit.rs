@@ -3,12 +3,13 @@
 use hearth_contract::check::Fields;
 use hearth_contract::problem::FaultCode;
 use hearth_contract::schema::Kind;
-use serde_json::Value;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::words::{EditOutcome, EditState, Method, Origin, ReasonCode};
 
 /// A local change that the server has not confirmed: one row of `edits`. Commands print the members in this order.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Edit {
     /// The number of the edit. Later edits have higher numbers.
     pub id: i64,
@@ -49,8 +50,8 @@ impl Edit {
     }
 }
 
-/// A local change that has ended: one row of `edit_history`.
-#[derive(Debug, Clone, PartialEq)]
+/// A local change that has ended: one row of `edit_history`. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Settled {
     /// The number that the edit had in `edits`.
     pub id: i64,
@@ -58,6 +59,8 @@ pub struct Settled {
     pub kind: Kind,
     /// The id of the record, a UUID in lower case.
     pub record_id: String,
+    /// The record's title; the kind's word when no title is known.
+    pub title: String,
     /// What the edit did to the record.
     pub method: Method,
     /// The changed fields and their values. Of a superseded entry: the values that lost.
@@ -69,6 +72,7 @@ pub struct Settled {
     /// The position at which the server has the edit; None when the server never had the edit, or the position is unknown.
     pub rev: Option<i64>,
     /// More about the outcome, as one sentence for people.
+    #[serde(flatten, serialize_with = "reason_without_code")]
     pub reason: Option<String>,
     /// Who made the edit.
     pub origin: Origin,
@@ -76,8 +80,11 @@ pub struct Settled {
     pub created_at: String,
     /// When the edit ended (RFC 3339, UTC, milliseconds).
     pub settled_at: String,
-    /// The record's title; the kind's word when no title is known.
-    pub title: String,
+}
+
+/// Serializes the reason with a null `reason_code`: nothing delays a settled edit, and programs find the members of [`Edit`].
+fn reason_without_code<S: Serializer>(reason: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    json!({ "reason": reason, "reason_code": null }).serialize(serializer)
 }
 
 impl Settled {
@@ -88,7 +95,7 @@ impl Settled {
 }
 
 /// A field that was changed both here and on the server: one row of `conflicts`. Commands print the members in this order.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Conflict {
     /// The edit that waits for a decision.
     pub edit_id: i64,
@@ -115,7 +122,7 @@ pub struct Conflict {
 
 /// The resolution of a field that was changed on this device and on the server. An edit of a record that was deleted
 /// on the server, and a delete of a record that was changed on the server, always wait for a person.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConflictPolicy {
     /// The edit waits for a person.

@@ -1,35 +1,46 @@
 //! The files as people see them: with the documents that name them. Must not change anything.
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::FileState;
 use crate::store::{StoreError, select};
 
-/// A row of the table `files`, with the documents that name the file.
-#[derive(Debug, Clone, PartialEq)]
+/// A row of the table `files`, with the documents that name the file. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileRow {
     /// The SHA-256, 64 lower-case hexadecimal digits.
     pub sha256: String,
+    /// Where the bytes are.
+    pub state: FileState,
     /// Bytes; None when no document tells.
     pub size_bytes: Option<i64>,
     /// The media type; None when no document tells.
     pub content_type: Option<String>,
-    /// Where the bytes are.
-    pub state: FileState,
+    /// True while the bytes are asked for and not here yet.
+    #[serde(rename = "requested")]
+    pub is_requested: bool,
     /// Why the file is not as it should be: the server's error object, or an object with a `message`.
     pub problem: Option<Value>,
-    /// True while the bytes are asked for and not here yet.
-    pub is_requested: bool,
-    /// The documents that name the file: id and title, at most [`DOCUMENTS_MAX`].
-    pub documents: Vec<(String, String)>,
+    /// The documents that name the file, at most [`DOCUMENTS_MAX`].
+    pub documents: Vec<FileDocument>,
+}
+
+/// A document that names a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDocument {
+    /// The id of the document.
+    pub id: String,
+    /// The title of the document.
+    pub title: String,
 }
 
 /// The most documents of one file that a list names.
 pub const DOCUMENTS_MAX: i64 = 10;
 
 /// Numbers of files by their state. Commands print the members in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct FileCounts {
     /// Files whose bytes are here.
     pub present: i64,
@@ -48,7 +59,7 @@ pub struct FileCounts {
 }
 
 const SELECT: &str = "SELECT f.sha256, f.size_bytes, f.content_type, f.state, f.problem, f.requested_at IS NOT NULL,
-        (SELECT json_group_array(json_array(id, title)) FROM (
+        (SELECT json_group_array(json_object('id', id, 'title', title)) FROM (
             SELECT d.id, d.title FROM documents d WHERE d.file_sha256 = f.sha256 ORDER BY d.title LIMIT ?2))
     FROM files f";
 

@@ -3,7 +3,8 @@
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::Connection;
-use serde_json::Value;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use crate::model::{Edit, Settled};
 use crate::store::base;
@@ -14,13 +15,13 @@ use crate::store::{StoreError, rows};
 /// The most settled edits that are listed.
 const SETTLED_MAX: usize = 5;
 
-/// A record with the source of each value.
-#[derive(Debug, Clone, PartialEq)]
+/// A record with the source of each value. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Why {
-    /// The kind of the record.
-    pub kind: Kind,
     /// The id of the record.
     pub id: String,
+    /// The kind of the record.
+    pub kind: Kind,
     /// The record's title; the kind's word when no title is known.
     pub title: String,
     /// True when the typed table has a row of the record.
@@ -38,29 +39,40 @@ pub struct Why {
     /// The unconfirmed edits, in the order in which they are applied to the base image.
     pub edits: Vec<Edit>,
     /// The last settled edits, newest first.
+    #[serde(serialize_with = "in_short")]
     pub settled: Vec<Settled>,
 }
 
-/// A field's value with its source.
-#[derive(Debug, Clone, PartialEq)]
+/// Serializes settled edits without what the record tells.
+fn in_short<S: Serializer>(settled: &[Settled], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(settled.iter().map(|Settled { id, method, patch, outcome, rev, settled_at, .. }| {
+        json!({ "id": id, "method": method, "patch": patch, "outcome": outcome, "rev": rev, "settled_at": settled_at })
+    }))
+}
+
+/// A field's value with its source. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ValueOrigin {
     /// The name of the field.
     pub field: &'static str,
     /// The value that the row shows.
     pub value: Value,
     /// The source of the value.
-    pub source: Source,
+    pub from: Source,
+    /// The number of the edit, when the source is an edit.
+    pub edit: Option<i64>,
     /// The server's value; None when the server is not known to have the record.
     pub server: Option<Value>,
 }
 
 /// The source of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Source {
     /// The server. Of a record that the server has deleted: the last value there.
     Server,
-    /// The unconfirmed edit with this number.
-    Edit(i64),
+    /// An unconfirmed edit.
+    Edit,
     /// The value was never set.
     Nobody,
 }
@@ -84,15 +96,15 @@ pub(crate) fn explain_record(connection: &Connection, kind: Kind, id: &str) -> R
     let origin = |field: &'static str| {
         let value = |stored: &rows::StoredRecord| stored.fields.get(field).cloned().unwrap_or(Value::Null);
         let shown = row.as_ref().or(server.as_ref()).map_or(Value::Null, value);
-        let edit = edits.iter().rev().find(|edit| edit.patch.get(field) == Some(&shown));
+        let edit = edits.iter().rev().find(|edit| edit.patch.get(field) == Some(&shown)).map(|edit| edit.id);
         let server_value = server.as_ref().map(value);
-        let source = match (edit, &server_value) {
-            (Some(edit), _) => Source::Edit(edit.id),
+        let from = match (edit, &server_value) {
+            (Some(_), _) => Source::Edit,
             (None, Some(_)) => Source::Server,
             (None, None) if deleted.as_ref().is_some_and(|stored| value(stored) == shown) => Source::Server,
             (None, None) => Source::Nobody,
         };
-        ValueOrigin { field, value: shown, source, server: server_value }
+        ValueOrigin { field, value: shown, from, edit, server: server_value }
     };
     let fields: Vec<ValueOrigin> = resource(kind).fields.iter().map(|field| origin(field.name)).collect();
     let named = fields.iter().find(|origin| origin.field == resource(kind).title);
@@ -102,8 +114,8 @@ pub(crate) fn explain_record(connection: &Connection, kind: Kind, id: &str) -> R
         .unwrap_or_else(|| kind.as_str().to_owned());
     let server = server.unwrap_or_default();
     Ok(Some(Why {
-        kind,
         id: id.to_owned(),
+        kind,
         title,
         shown: row.is_some(),
         rev: server.rev,

@@ -10,6 +10,7 @@ use hearth_contract::formats::Timestamp;
 use hearth_contract::resources::resource;
 use hearth_contract::schema::Kind;
 use rusqlite::{Connection, Row, Transaction};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::LogLevel;
@@ -28,8 +29,8 @@ pub struct Listing {
     pub as_of: i64,
 }
 
-/// A record that differs from the server's.
-#[derive(Debug, Clone, PartialEq)]
+/// A record that differs from the server's. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// The kind of the record.
     pub kind: Kind,
@@ -39,21 +40,35 @@ pub struct Difference {
     pub title: String,
     /// How the record differs.
     pub how: How,
+    /// The members that differ, by name. Empty when one side has no record.
+    pub fields: Vec<FieldDifference>,
+}
+
+/// A member that differs. Commands print the members in this order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FieldDifference {
+    /// The name of the member.
+    pub field: &'static str,
+    /// The value here.
+    pub ours: Value,
+    /// The value on the server.
+    pub theirs: Value,
 }
 
 /// How a record differs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum How {
     /// The server has the record, and the replica does not.
     Missing,
     /// The replica has the record, and the server does not.
     Extra,
-    /// These members differ: name, value here, value on the server.
-    Fields(Vec<(String, Value, Value)>),
+    /// Both have the record, and members of it differ.
+    Differs,
 }
 
-/// The result of a comparison.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// The result of a comparison. Commands print the members in this order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Verification {
     /// The position at which the replica was compared.
     pub position: i64,
@@ -61,10 +76,12 @@ pub struct Verification {
     pub compared: usize,
     /// Records that changed during the comparison and could not be compared.
     pub changed_meanwhile: usize,
-    /// Records that differ from the server's.
-    pub differences: Vec<Difference>,
+    /// True when something differed and was repaired.
+    pub repaired: bool,
     /// True when the search index did not match the tables: another program has changed it.
     pub search_differs: bool,
+    /// Records that differ from the server's.
+    pub differences: Vec<Difference>,
 }
 
 impl Verification {
@@ -89,6 +106,7 @@ pub(crate) fn verify(
     if repair && found.search_differs {
         gate::sync_tx(connection, search::refill)?;
     }
+    found.repaired = repair && (found.search_differs || !found.differences.is_empty());
     Ok(Some(found))
 }
 
@@ -145,16 +163,16 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
         }
         found.compared += 1;
         let known = ours.and_then(base::StoredImage::present).map(|ours| differing(kind, &ours, &theirs));
-        let how = match known {
-            None => How::Missing,
-            Some(fields) if !fields.is_empty() => How::Fields(fields),
+        let (how, fields) = match known {
+            None => (How::Missing, Vec::new()),
+            Some(fields) if !fields.is_empty() => (How::Differs, fields),
             Some(_) => match shown_otherwise(tx, kind, id)? {
-                Some(how) => how,
+                Some(found) => found,
                 None => continue,
             },
         };
         let title = theirs.fields.get(resource(kind).title).and_then(Value::as_str).unwrap_or(id).to_owned();
-        found.differences.push(Difference { kind, id: id.to_owned(), title, how });
+        found.differences.push(Difference { kind, id: id.to_owned(), title, how, fields });
     }
     // Rows that neither the server nor an edit made are as wrong as unlisted ones.
     let known = format!(
@@ -176,29 +194,33 @@ fn compare(tx: &Transaction<'_>, kind: Kind, listing: &Listing, found: &mut Veri
             continue;
         }
         found.compared += 1;
-        found.differences.push(Difference { kind, id, title, how: How::Extra });
+        found.differences.push(Difference { kind, id, title, how: How::Extra, fields: Vec::new() });
     }
     Ok(())
 }
 
 /// How the row of a record differs from the base image with the edits laid over it.
-fn shown_otherwise(tx: &Transaction<'_>, kind: Kind, id: &str) -> Result<Option<How>, StoreError> {
+fn shown_otherwise(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    id: &str,
+) -> Result<Option<(How, Vec<FieldDifference>)>, StoreError> {
     Ok(match (rows::load_row(tx, kind, id)?, base::overlay(tx, kind, id, i64::MAX)?) {
         (None, None) => None,
-        (None, Some(_)) => Some(How::Missing),
-        (Some(_), None) => Some(How::Extra),
+        (None, Some(_)) => Some((How::Missing, Vec::new())),
+        (Some(_), None) => Some((How::Extra, Vec::new())),
         (Some(row), Some(server_version)) => {
-            Some(differing(kind, &row, &server_version)).filter(|fields| !fields.is_empty()).map(How::Fields)
+            Some((How::Differs, differing(kind, &row, &server_version))).filter(|(_, fields)| !fields.is_empty())
         }
     })
 }
 
 /// The members that differ, by name. A field that an older server leaves out equals null. The order of unknown members
 /// does not matter.
-fn differing(kind: Kind, ours: &rows::StoredRecord, theirs: &rows::StoredRecord) -> Vec<(String, Value, Value)> {
+fn differing(kind: Kind, ours: &rows::StoredRecord, theirs: &rows::StoredRecord) -> Vec<FieldDifference> {
     let field = |stored: &rows::StoredRecord, name: &str| stored.fields.get(name).cloned().unwrap_or_default();
     let fields = resource(kind).fields.iter().map(|it| (it.name, field(ours, it.name), field(theirs, it.name)));
-    let mut all: Vec<(&str, Value, Value)> = fields.collect();
+    let mut all: Vec<(&'static str, Value, Value)> = fields.collect();
     all.push(("rev", ours.rev.into(), theirs.rev.into()));
     all.push(("created_at", ours.created_at.clone().into(), theirs.created_at.clone().into()));
     all.push(("updated_at", ours.updated_at.clone().into(), theirs.updated_at.clone().into()));
@@ -212,7 +234,7 @@ fn differing(kind: Kind, ours: &rows::StoredRecord, theirs: &rows::StoredRecord)
         all.push(("extra", ours.extra.clone().into(), theirs.extra.clone().into()));
     }
     all.sort_unstable_by_key(|(name, ..)| *name);
-    all.into_iter().map(|(name, ours, theirs)| (name.to_owned(), ours, theirs)).collect()
+    all.into_iter().map(|(field, ours, theirs)| FieldDifference { field, ours, theirs }).collect()
 }
 
 /// Writes the server's version of a record.

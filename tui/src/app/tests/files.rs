@@ -34,7 +34,7 @@ fn typed_path_is_completed_and_attached() {
     presses(&mut scene, KeyCode::Enter);
     assert_eq!(scene.app.context(), Context::List);
     let files = scene.replica.files(9).unwrap();
-    assert_eq!(files[0].documents[0].1, "receipt of the lamp");
+    assert_eq!(files[0].documents[0].title, "receipt of the lamp");
     assert!(scene.app.notice.as_ref().unwrap().text.starts_with("Attached to Item"));
     // The document says that its file is here; in a home without a server no file waits.
     scene.types("6");
