@@ -89,16 +89,9 @@ fn report_new(link: &CalendarLink, json: bool) -> Result<(), Failure> {
 }
 
 fn report_all(links: &[CalendarLink], json: bool) -> Result<(), Failure> {
-    if json {
-        return Ok(output::json(&links)?);
-    }
-    if links.is_empty() {
-        output::message("there are no links; hearth-replica calendar makes one");
-    }
-    for link in links {
-        let used = link.last_used_at.as_deref().map_or_else(|| "never read".to_owned(), |at| format!("read {at}"));
-        let line = format!("{}  {}  made {}, {used}", link.id, link.name, link.created_at);
-        output::line(&text::one_line(&line))?;
-    }
+    let none = "there are no links; hearth-replica calendar makes one";
+    output::list(json, links, Some(none), &["id", "name", "made", "read"], |link| {
+        json!([link.id, link.name, link.created_at, link.last_used_at.as_deref().unwrap_or("never")])
+    })?;
     Ok(())
 }

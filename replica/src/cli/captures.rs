@@ -187,26 +187,13 @@ fn find(replica: &Replica, typed: &str) -> Result<Capture, Failure> {
 }
 
 fn list(context: &Context, captures: &[Capture]) -> Result<(), Failure> {
-    if context.json {
-        return Ok(output::json(&captures)?);
-    }
-    if captures.is_empty() {
-        output::message("there are no captures; hearth-replica capture PHOTO makes one");
-        return Ok(());
-    }
+    let none = "there are no captures; hearth-replica capture PHOTO makes one";
     let columns = ["id", "state", "purpose", "what", "made", "problem"];
-    let row = |capture: &Capture| {
-        vec![
-            capture.id.as_str().into(),
-            capture.state.into(),
-            capture.purpose.into(),
-            capture.title().into(),
-            capture.created_at.as_str().into(),
-            capture.why().into(),
-        ]
-    };
-    output::table(&columns, captures.iter().map(row))?;
-    if let Some(ready) = captures.iter().find(|capture| capture.state == CaptureState::Ready) {
+    let is_table = output::list(context.json, captures, Some(none), &columns, |one| {
+        json!([one.id, one.state, one.purpose, one.title(), one.created_at, one.why()])
+    })?;
+    let ready = captures.iter().find(|capture| capture.state == CaptureState::Ready);
+    if let Some(ready) = ready.filter(|_| is_table) {
         output::next_step(&format!("hearth-replica captures {}", ready.id));
     }
     Ok(())

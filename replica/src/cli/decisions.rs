@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use hearth_contract::check::Fields;
 use hearth_contract::schema::is_subject;
 use hearth_replica::{Choice, Decided, EditError, EditOutcome, EditProgress, EditState, Replica, Resolution};
-use serde_json::Value;
+use serde_json::json;
 
 use super::context::Context;
 use super::decision_report::{Target, report, report_each};
@@ -153,39 +153,26 @@ impl Undo {
 pub(super) fn conflicts(context: &Context) -> Result<(), Failure> {
     let replica = context.open_existing()?;
     let conflicts = replica.conflicts()?;
-    if context.json {
-        return Ok(output::json(&conflicts)?);
-    }
     // For a conflict without fields the edit has the reason: the record was deleted on the server, or the id is already
     // taken.
     let edits = replica.edits()?;
-    if conflicts.is_empty() {
-        if edits.iter().any(|edit| edit.state == EditState::Conflict) {
-            output::message("no field was changed on both sides, but an edit waits for your decision");
-            output::next_step("hearth-replica edits");
-        } else {
-            output::message("nothing is in conflict");
-        }
-        return Ok(());
-    }
     let reason = |edit| edits.iter().find(|one| one.id == edit).and_then(|one| one.reason.clone());
+    let is_waiting = edits.iter().any(|edit| edit.state == EditState::Conflict);
+    let none = match is_waiting {
+        true => "no field was changed on both sides, but an edit waits for your decision",
+        false => "nothing is in conflict",
+    };
     let columns = ["edit", "kind", "title", "field", "base", "mine", "theirs", "since", "by"];
-    let rows = conflicts.into_iter().map(|one| {
-        let since = one.theirs_at.or_else(|| reason(one.edit_id)).map_or("deleted on the server".into(), Value::from);
-        vec![
-            one.edit_id.into(),
-            one.kind.as_str().into(),
-            one.title.into(),
-            one.field.into(),
-            one.base,
-            one.mine,
-            one.theirs,
-            since,
-            one.theirs_by.into(),
-        ]
-    });
-    output::table(&columns, rows)?;
-    output::next_step("hearth-replica resolve EDIT mine, or theirs");
+    let is_table = output::list(context.json, &conflicts, Some(none), &columns, |one| {
+        let since = one.theirs_at.clone().or_else(|| reason(one.edit_id));
+        let since = since.as_deref().unwrap_or("deleted on the server");
+        json!([one.edit_id, one.kind, one.title, one.field, one.base, one.mine, one.theirs, since, one.theirs_by])
+    })?;
+    if is_table {
+        output::next_step("hearth-replica resolve EDIT mine, or theirs");
+    } else if is_waiting && !context.json {
+        output::next_step("hearth-replica edits");
+    }
     Ok(())
 }
 

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use hearth_contract::check::Fields;
-use hearth_replica::{Edit, EditState, Phase, Settled, Status};
-use serde_json::Value;
+use hearth_replica::{Edit, EditState, Phase, Status};
+use serde_json::json;
 
 use super::context::Context;
 use super::decisions::Decision;
@@ -46,28 +46,14 @@ fn list_open(context: &Context) -> Result<(), Failure> {
     let mut edits = replica.edits()?;
     let status = replica.status()?;
     explain_sent_edits(&mut edits, &status);
-    if context.json {
-        return Ok(output::json(&edits)?);
-    }
-    if edits.is_empty() {
-        output::message("no local change waits");
+    let columns = ["id", "state", "method", "kind", "title", "changes", "reason"];
+    let is_table = output::list(context.json, &edits, Some("no local change waits"), &columns, |edit| {
+        json!([edit.id, edit.state, edit.method, edit.kind, edit.title, changes_text(&edit.patch), edit.reason])
+    })?;
+    if !is_table {
         return Ok(());
     }
-    let next = edits.iter().find_map(decision_command);
-    let columns = ["id", "state", "method", "kind", "title", "changes", "reason"];
-    let row = |edit: Edit| {
-        vec![
-            edit.id.into(),
-            edit.state.into(),
-            edit.method.into(),
-            edit.kind.as_str().into(),
-            edit.title.into(),
-            changes_text(&edit.patch),
-            edit.reason.into(),
-        ]
-    };
-    output::table(&columns, edits.into_iter().map(row))?;
-    if let Some(next) = next {
+    if let Some(next) = edits.iter().find_map(decision_command) {
         output::next_step(&next);
     } else if status.phase == Phase::Local {
         output::message(
@@ -112,26 +98,12 @@ fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
     let mut edits = context.open_existing()?.history(limit.saturating_add(1))?;
     let is_cut = edits.len() > limit;
     edits.truncate(limit);
-    if context.json {
-        output::json(&edits)?;
-    } else if edits.is_empty() && !is_cut {
-        output::message("no local change was settled within the last 30 days");
-    } else {
-        let columns = ["id", "outcome", "method", "kind", "title", "changes", "settled", "reason"];
-        let row = |edit: Settled| {
-            vec![
-                edit.id.into(),
-                edit.outcome.into(),
-                edit.method.into(),
-                edit.kind.as_str().into(),
-                edit.title.into(),
-                changes_text(&edit.patch),
-                edit.settled_at.into(),
-                edit.reason.into(),
-            ]
-        };
-        output::table(&columns, edits.into_iter().map(row))?;
-    }
+    let columns = ["id", "outcome", "method", "kind", "title", "changes", "settled", "reason"];
+    let none = (!is_cut).then_some("no local change was settled within the last 30 days");
+    output::list(context.json, &edits, none, &columns, |edit| {
+        let changes = changes_text(&edit.patch);
+        json!([edit.id, edit.outcome, edit.method, edit.kind, edit.title, changes, edit.settled_at, edit.reason])
+    })?;
     if is_cut {
         output::message(&format!("only the newest {limit}; --limit shows more"));
     }
@@ -139,7 +111,7 @@ fn list_history(context: &Context, limit: usize) -> Result<(), Failure> {
 }
 
 /// The changed fields as one short line.
-fn changes_text(patch: &Fields) -> Value {
+fn changes_text(patch: &Fields) -> String {
     let all = patch.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-    console::truncate_str(&all, CHANGES_CHARS_MAX, "…").into()
+    console::truncate_str(&all, CHANGES_CHARS_MAX, "…").into_owned()
 }

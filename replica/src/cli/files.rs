@@ -109,28 +109,16 @@ fn list(context: &Context, limit: usize) -> Result<(), Failure> {
     let mut files = replica.files(limit.saturating_add(1))?;
     let is_cut = files.len() > limit;
     files.truncate(limit);
-    if context.json {
-        return Ok(output::json(&files)?);
-    }
-    if files.is_empty() {
-        output::message(&output::with_home_flags("no document has a file; next: hearth-replica attach FILE --to ID"));
-        return Ok(());
-    }
+    let none = output::with_home_flags("no document has a file; next: hearth-replica attach FILE --to ID");
     let columns = ["sha256", "state", "size", "type", "documents", "problem"];
-    let rows = files.iter().map(|file| {
-        let titles: Vec<&str> = file.documents.iter().map(|document| document.title.as_str()).collect();
+    let is_table = output::list(context.json, &files, Some(&none), &columns, |file| {
+        let hash = &file.sha256[..SHORT_HASH];
         let state = if file.is_requested { "asked for" } else { file.state.as_str() };
-        vec![
-            file.sha256[..SHORT_HASH].into(),
-            state.into(),
-            size_text(file.size_bytes).into(),
-            file.content_type.clone().into(),
-            titles.join(", ").into(),
-            problem_text(file).into(),
-        ]
-    });
-    output::table(&columns, rows)?;
-    if is_cut {
+        let titles: Vec<&str> = file.documents.iter().map(|document| document.title.as_str()).collect();
+        let size = size_text(file.size_bytes);
+        json!([hash, state, size, file.content_type, titles.join(", "), problem_text(file)])
+    })?;
+    if is_table && is_cut {
         output::message(&format!("only the first {limit}; --limit shows more"));
     }
     Ok(())

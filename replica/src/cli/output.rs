@@ -183,6 +183,29 @@ pub(super) fn csv(columns: &[String], rows: &mut Rows<'_>) -> Result<(), Failure
     Ok(ignore_closed_pipe(out.flush())?)
 }
 
+/// Prints a list as JSON, or as a table for people. `none`: the message instead of a table without rows. `cells`: the cells of a
+/// row, a JSON array. Returns true when people see rows.
+pub(super) fn list<T: Serialize>(
+    as_json: bool,
+    items: &[T],
+    none: Option<&str>,
+    columns: &[&str],
+    mut cells: impl FnMut(&T) -> Value,
+) -> io::Result<bool> {
+    if as_json {
+        json(&items)?;
+    } else if let Some(none) = none.filter(|_| items.is_empty()) {
+        message(none);
+    } else {
+        let row = |item| match cells(item) {
+            Value::Array(cells) => cells,
+            cell => vec![cell],
+        };
+        table(columns, items.iter().map(row))?;
+    }
+    Ok(!as_json && !items.is_empty())
+}
+
 /// Writes rows as a table. On a terminal the widest columns shrink, so a row fits one line.
 pub(super) fn table(columns: &[impl AsRef<str>], rows: impl IntoIterator<Item = Vec<Value>>) -> io::Result<()> {
     let names: Vec<String> = columns.iter().map(|name| one_line(name.as_ref())).collect();

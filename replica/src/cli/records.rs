@@ -203,19 +203,12 @@ impl Search {
         let mut hits = replica.search(&self.words.join(" "), self.limit.saturating_add(1))?;
         let is_cut = hits.len() > self.limit;
         hits.truncate(self.limit);
-        if context.json {
-            output::json(&hits)?;
-        } else if hits.is_empty() && !is_cut {
-            output::message("no record has these words");
-        } else {
-            let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
-            let short = replica.short_ids(&ids)?;
-            let rows = hits.into_iter().zip(short).map(|(hit, id)| {
-                vec![id.into(), hit.kind.as_str().into(), hit.title.into(), hit.snippet.replace("**", "").into()]
-            });
-            let columns = ["id", "kind", "title", "text"];
-            output::table(&columns, rows)?;
-        }
+        let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
+        let mut short = if context.json { Vec::new() } else { replica.short_ids(&ids)? }.into_iter();
+        let none = (!is_cut).then_some("no record has these words");
+        output::list(context.json, &hits, none, &["id", "kind", "title", "text"], |hit| {
+            json!([short.next(), hit.kind, hit.title, hit.snippet.replace("**", "")])
+        })?;
         if is_cut {
             output::message(&format!("only the first {}; --limit shows more", self.limit));
         }
