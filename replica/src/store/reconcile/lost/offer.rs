@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use crate::model::{LogLevel, Method, ReasonCode};
 use crate::store::edits::outbox;
 use crate::store::edits::reason::{Reason, need_person};
-use crate::store::{StoreError, base, log};
+use crate::store::{StoreError, base, log, select};
 
 /// True when lost edits wait for a person.
 pub(crate) fn is_any_offered(tx: &Transaction<'_>) -> Result<bool, StoreError> {
@@ -32,8 +32,12 @@ pub(super) fn give_back(tx: &Transaction<'_>, reason: &Reason<'_>, lost: &[Candi
         let is_missing = method == Method::Update && base::load(tx, *kind, record)?.is_some_and(|image| image.deleted);
         need_person(tx, *edit, if is_missing { reason.of_missing_record() } else { reason.clone() })?;
         if method == Method::Create {
-            // The server does not have the record at all.
+            // The server does not have the record at all. Its answers to requests that change the record are wrong once the record
+            // is made again, and it repeats them for the same keys (contract 6.4).
             base::forget_record(tx, *kind, record)?;
+            let later = "SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 AND state IN ('waiting', 'sending', 'blocked')";
+            let later = select::column(tx, later, (kind.as_str(), record))?;
+            later.into_iter().try_for_each(|edit| outbox::forget_request(tx, edit))?;
         }
     }
     for Candidate { kind, record, .. } in lost {

@@ -47,6 +47,22 @@ fn edit_accepted_in_a_reconcile_is_judged_at_its_end() {
 }
 
 #[test]
+fn update_after_a_lost_create_gets_a_new_request() {
+    let mut scene = Scene::with_task_at_present();
+    scene.does(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
+    scene.accept(1, 6);
+    // The server was restored to 5. It answers with 404, and the answer is lost.
+    scene.does("UPDATE vehicles SET name = 'Van'");
+    scene.send(2);
+    scene.answer(2, no_answer());
+    scene.hear(paper(6, "Theirs"));
+    scene.plan();
+    assert_eq!(scene.edits(), "; conflict blocked");
+    let key = "SELECT count(*) FROM edits WHERE idempotency_key IS NOT NULL";
+    assert_eq!(scene.one(key), "0", "the server would repeat its 404 for the same key");
+}
+
+#[test]
 fn accepted_create_that_a_backfill_leaves_out_is_offered() {
     for is_answered_late in [false, true] {
         let mut scene = Scene::written(&format!("INSERT INTO vehicles (id, name) VALUES ('{CAR}', 'Car')"));
