@@ -69,7 +69,7 @@ fn migrate(connection: &mut Connection, replaces_lost: bool) -> Result<Option<Re
     if schema::state(connection)? == SchemaState::Current {
         return Ok(None);
     }
-    migrations::runner().run(connection)?;
+    migrations::run(connection)?;
     let restored = outside::restore(connection)?;
     if replaces_lost {
         gate::sync_tx(connection, |tx| sync_log::log(tx, LogLevel::Warning, REPLACES_LOST))?;
@@ -284,6 +284,24 @@ mod tests {
         let db = directory.path().join("cut.db");
         Connection::open(&db).unwrap().execute_batch(HISTORY).unwrap();
         read_write(&db).expect("its creation was interrupted before the first migration");
+    }
+
+    #[test]
+    fn migrations_of_another_program_are_deleted() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = directory.path().join("a.db");
+        let connection = read_write(&db).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO _migrations DEFAULT VALUES;
+                 INSERT INTO _migrations (version, name, applied_on) VALUES (20261129, 'add_mine', '2026-11-29');
+                 DROP VIEW tasks_due",
+            )
+            .unwrap();
+        drop(connection);
+        let kept = "SELECT group_concat(name) FROM _migrations";
+        let kept: String = read_write(&db).unwrap().query_row(kept, [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, "initial");
     }
 
     #[test]
