@@ -8,10 +8,10 @@ use hearth_tests::simulation::plan::Plan;
 use hearth_tests::simulation::scenarios::SCENARIOS;
 use hearth_tests::simulation::simulator::Simulator;
 
-/// Seeds of the first worlds, and of three worlds that the model once judged wrongly. In the first, an edit restored an
+/// Seeds of the first worlds, and of four worlds that the model once judged wrongly. In the first, an edit restored an
 /// earlier value. In the second, a delete won against a superseded change. In the third, an undo emptied fields of a profile
-/// that had no event.
-const FIRST: [u64; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 147_864, 166_167, 1_200_677];
+/// that had no event. In the fourth, others deleted a next task that the replica had made too.
+const FIRST: [u64; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 147_864, 166_167, 1_200_677, 1_401_455];
 
 /// Seeds of worlds that once failed. Causes: servers restored while edits were in flight, retention gaps over short-lived
 /// records, disks full at the start or in a pause, deletes accepted by a server older than the record, backfills of a
