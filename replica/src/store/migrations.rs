@@ -1,9 +1,7 @@
-//! The migrations of the replica database and the table that records them. Must not know connections or the generated schema.
+//! The migrations of the replica database and the table that records them. Must not open a database or know the generated schema.
 
 use refinery::Runner;
-use rusqlite::Connection;
-
-use super::{StoreError, select};
+use rusqlite::{Connection, OptionalExtension};
 
 mod embedded {
     refinery::embed_migrations!("../migrations/replica");
@@ -18,22 +16,26 @@ pub(super) const TABLE_BEFORE_RELEASE: &str = "refinery_schema_history";
 const UNREADABLE: &str = "(name IS NULL OR coalesce(checksum GLOB '*[^0-9]*', 1)
     OR coalesce(applied_on NOT GLOB '????-??-??T??:??:??*', 1))";
 
-/// Runs the migrations that the database lacks, after it has deleted the rows of another program. The guard that refuses deletes
-/// goes before; the caller makes it again with the other triggers.
-pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
+/// Deletes the rows of another program. The trigger that refuses deletes steps aside for them.
+pub(super) fn delete_unreadable(connection: &Connection) -> rusqlite::Result<()> {
     let has_table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
     let is_unreadable = format!("SELECT EXISTS (SELECT 1 FROM {TABLE} WHERE {UNREADABLE})");
-    if select::value(connection, has_table, [TABLE])? && select::value(connection, &is_unreadable, [])? {
-        connection.execute_batch(&format!(
-            "DROP TRIGGER IF EXISTS _guard_{TABLE}_delete; DELETE FROM {TABLE} WHERE {UNREADABLE}"
-        ))?;
+    if !connection.query_row(has_table, [TABLE], |row| row.get(0))?
+        || !connection.query_row(&is_unreadable, [], |row| row.get(0))?
+    {
+        return Ok(());
     }
-    runner().run(connection)?;
-    Ok(())
+    let guard = format!("SELECT sql FROM sqlite_schema WHERE name = '_guard_{TABLE}_delete'");
+    let guard: Option<String> = connection.query_row(&guard, [], |row| row.get(0)).optional()?;
+    connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE; DROP TRIGGER IF EXISTS _guard_{TABLE}_delete; DELETE FROM {TABLE} WHERE {UNREADABLE};
+         {}; COMMIT",
+        guard.unwrap_or_default()
+    ))
 }
 
 /// A runner of all migrations.
-fn runner() -> Runner {
+pub(super) fn runner() -> Runner {
     let mut runner = embedded::migrations::runner();
     runner.set_migration_table_name(TABLE);
     runner

@@ -69,7 +69,8 @@ fn migrate(connection: &mut Connection, replaces_lost: bool) -> Result<Option<Re
     if schema::state(connection)? == SchemaState::Current {
         return Ok(None);
     }
-    migrations::run(connection)?;
+    migrations::delete_unreadable(connection)?;
+    migrations::runner().run(connection)?;
     let restored = outside::restore(connection)?;
     if replaces_lost {
         gate::sync_tx(connection, |tx| sync_log::log(tx, LogLevel::Warning, REPLACES_LOST))?;
