@@ -111,10 +111,11 @@ impl Expected<'_> {
         }
     }
 
-    /// True when the record follows a task of a series.
-    fn is_next_task(&self, record: &RecordKey) -> bool {
+    /// True when the record follows a task of a series and was deleted on the server.
+    fn is_deleted_next_task(&self, record: &RecordKey) -> bool {
         let next_of = |task: &RecordKey| Uuid::try_parse(&task.id).map(|id| recurrence::next_id(id).to_string());
-        record.kind == Kind::Task
+        let is_deleted = self.history.last_version(record).is_some_and(|last| last.fields.is_none());
+        (record.kind == Kind::Task && is_deleted)
             && self.history.versions.keys().any(|task| next_of(task).is_ok_and(|id| id == record.id))
     }
 
@@ -143,7 +144,7 @@ impl Expected<'_> {
             (None, Some(form)) if !self.restored || is_shown(&form) => Ok(form),
             // A replica makes a next task itself. When others complete the task before and delete their next task, a replica that was
             // away never sees theirs.
-            _ if self.restored || self.is_next_task(record) => {
+            _ if self.restored || self.is_deleted_next_task(record) => {
                 Ok(apply_edits(record, rows.get(record).cloned(), edits))
             }
             _ => Err(format!("{record} is shown as no version of the record ever was")),

@@ -33,8 +33,8 @@ pub(crate) fn recheck_record(
         // Only these conflicts end by themselves. All other edits may have been applied, were lost, or can never be applied.
         let may_be_released =
             matches!(code, Some(ReasonCode::ChangedThere | ReasonCode::ChangedOnBothSides | ReasonCode::DeletedThere));
-        // The other codes were set after `maybe_applied` was decided. A deleted record may return after a restore, so the mark
-        // counts again.
+        // `next_step` asks with a code of its own when an update of a known record may have been applied. A deleted record can
+        // return after a restore, so the question comes up again.
         let maybe_applied = found.maybe_applied && code == Some(ReasonCode::DeletedThere);
         let compared = next_step::compare(tx, &found)?;
         match compared.next_step(found.method, maybe_applied, ConflictPolicy::Ask) {
