@@ -223,8 +223,7 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestam
     };
     let there = base::with_acked(tx, *kind, record)?.map(|known| known.fields).unwrap_or_default();
     let (fields, without) = restorable_fields(tx, *kind, &stored.fields, &there)?;
-    let new = write::create_in(tx, *kind, &fields)?;
-    let edit = newest_of(tx, *kind, &new)?;
+    // Before the new record: the old row may have an `import_ref` that no two rows may have.
     gate::with_guards_off(tx, |tx| {
         let all = "SELECT id FROM edits WHERE kind = ?1 AND record_id = ?2 ORDER BY id DESC";
         for edit in select::column(tx, all, (kind.as_str(), record))? {
@@ -232,6 +231,8 @@ pub(crate) fn make_anew(tx: &Transaction<'_>, found: &PendingEdit, now: Timestam
         }
         Ok::<_, EditError>(())
     })?;
+    let new = write::create_in(tx, *kind, &fields)?;
+    let edit = newest_of(tx, *kind, &new)?;
     // Noted last: ending the old edits removes their undo notes.
     note_undone(tx, *id, edit)?;
     Ok(Decided { edit, ..decided(format!("{name} is made anew, with another id{without}")) })

@@ -48,6 +48,17 @@ fn undo_create_and_delete() {
 }
 
 #[test]
+fn record_with_import_ref_is_made_anew() {
+    let fields = json!({ "title": "Filter", "import_ref": "shop 1" });
+    let mut scene = Scene::with(event(5, "created", "task", TASK, fields));
+    scene.does("UPDATE tasks SET notes = 'Mine'").hear(deleted(6));
+    assert_eq!(scene.states(), "conflict");
+    scene.resolve(1, &Resolution::mine()).unwrap();
+    scene.shows("SELECT import_ref, notes FROM tasks", json!(["shop 1", "Mine"]));
+    assert_ne!(scene.one("SELECT id FROM tasks"), TASK);
+}
+
+#[test]
 fn undo_of_discarded_create_works_once() {
     let mut scene = Scene::written("INSERT INTO rooms (name) VALUES ('Twice')");
     scene.discard(1).unwrap();
