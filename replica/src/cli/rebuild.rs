@@ -17,6 +17,8 @@ use super::{duration, lock_holder, output, rescue_report, signals, sync, sync_go
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 /// The pause between two looks for its answer.
 const ANSWER_PAUSE: Duration = Duration::from_millis(100);
+/// How long the look for damage before a rebuild may take.
+const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
@@ -109,6 +111,7 @@ impl Rebuild {
         let lock = sync_before_rebuild(context, &config, lock, self.timeout)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;
         rescue_report::report(&rescue);
+        sync::check_server(&config, self.timeout)?;
         let replica = context.open_or_create()?;
         let Some(last) = sync::sync_in_process(config, lock, Until::Current, self.timeout, &replica)? else {
             return Ok(rescue);
@@ -166,7 +169,7 @@ fn is_in_use(replica: &Replica) -> bool {
 }
 
 /// Syncs once before the rebuild. A restored server, and edits lost by the restore, are visible only from the replica's
-/// old position. A database that cannot be opened, or that never had a server, is rebuilt at once. A database that
+/// old position. A damaged database, one that cannot be opened, and one that never had a server are rebuilt at once. A database that
 /// fails during the sync is rebuilt too.
 fn sync_before_rebuild(
     context: &Context,
@@ -175,6 +178,9 @@ fn sync_before_rebuild(
     limit: Duration,
 ) -> Result<SyncLock, Failure> {
     let Some(replica) = context.open_or_create().ok().filter(is_in_use) else { return Ok(lock) };
+    if hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT).is_err_and(|error| error.is_damaged()) {
+        return Ok(lock);
+    }
     sync::check_server(config, limit)?;
     match sync::sync_in_process(config.clone(), lock, Until::Current, limit, &replica) {
         Ok(None) => {}

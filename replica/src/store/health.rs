@@ -122,7 +122,7 @@ pub(super) fn is_valid_text(table: &str, column: &str, text: &str) -> bool {
         "patch" | "base" | "fields" | "extra" => rows::parse_object(text).is_ok(),
         "kind" => Kind::parse(text).is_some(),
         "method" => Method::parse(text).is_some(),
-        "record_id" if table == "edits" => Uuid::try_parse(text).is_ok(),
+        "record_id" if matches!(table, "edits" | "_base") => Uuid::try_parse(text).is_ok(),
         _ => true,
     }
 }

@@ -1,4 +1,4 @@
-//! Local data of a damaged database: data that the server does not have. Must not read or write a database.
+//! What a damaged database still gives: local data, which the server does not have, and base images. Must not read or write a database.
 
 use rusqlite::types::Value as Sql;
 
@@ -6,7 +6,7 @@ use super::inferred_edits::EditTrace;
 use super::reader::SalvagedTable;
 use super::user_objects::UserObject;
 
-/// The tables with data that the server cannot send again.
+/// The tables that are carried over: with data that the server cannot send again, and the base images.
 pub(in crate::store) const LOCAL_TABLES: [&str; 8] =
     ["edits", "edit_history", "_requests", "_outbox", "_base", "_found_changes", "captures", "sync_log"];
 

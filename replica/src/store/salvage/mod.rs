@@ -1,10 +1,10 @@
-//! `rebuild`: reads a database anew from the server, because of damage or on request. The damaged file is kept. Local data goes
-//! into a new database: edits, history, log, and objects of people. Must not write to a file while other programs write to it.
+//! `rebuild`: reads a database anew from the server, because of damage or on request. The damaged file is kept. What can be read
+//! goes into a new database: edits, history, log, objects of people, and the base images of the records, until the server shows them. Must not write to a file while other programs write to it.
 //!
 //! - [`rebuild`]: the steps. [`report`]: the result. [`rebuild_request`]: the request of a person, to the process that syncs.
 //! - [`copies`]: the files that are kept, and work copies. [`header`]: repairs the first bytes of a file.
 //! - [`opened_copy`], [`reader`]: read a damaged file table by table, row by row.
-//! - [`local_data`], [`extract`], [`write_local_data`]: data that the server does not have.
+//! - [`local_data`], [`extract`], [`write_local_data`]: what is carried over.
 //! - [`inferred_edits`]: traces of lost edits.
 //! - [`user_objects`], [`column_definitions`]: objects and columns that people have added.
 

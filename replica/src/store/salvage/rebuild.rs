@@ -22,7 +22,7 @@ use crate::store::sync_log::log;
 use crate::store::{StoreError, gate, health, integrity, marks, open, reconcile, select};
 
 /// Prepares a database to be read anew from the server. A sound database keeps its rows until the server's versions replace
-/// them. A damaged database becomes a new one with the local data alone.
+/// them. A damaged database becomes a new one with the local data and the records that can be read.
 pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreError> {
     delete_work_copies(db);
     integrity::clear_reports(db);

@@ -1,19 +1,20 @@
-//! Writes local data into a new replica. Must not lose an edit without naming the edit.
+//! Writes salvaged data into a new replica. Must not lose an edit without naming the edit.
 
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
 use super::local_data::LocalData;
-use super::reader::SalvagedTable;
+use super::reader::{SalvagedTable, unless_damaged};
 use super::report::RebuildReport;
 use super::{inferred_edits, user_objects};
 use crate::store::edits::edit_ids;
 use crate::store::schema::table_sql::column_names;
 use crate::store::{StoreError, base, gate, health, rows, select};
 
-/// Writes local data into an empty replica.
+/// Writes salvaged data into an empty replica.
 pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<RebuildReport, StoreError> {
     let mut report = RebuildReport { lost: data.lost, ..RebuildReport::default() };
+    gate::skip_own_triggers(connection)?;
     gate::sync_tx(connection, |tx| {
         for (name, table) in &data.tables {
             insert_rows(tx, name, table, &mut report)?;
@@ -28,7 +29,7 @@ pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<Rebu
         tx.execute_batch(RESET_UNPROVEN)?;
         tx.execute("UPDATE _sync SET paused = ?1", [data.paused])?;
         report.parked = set_home(tx, data.home.as_deref(), data.is_local)?;
-        apply_edits(tx)?;
+        make_rows(tx)?;
         report.lost.extend(user_objects::recreate(tx, &data.user_objects)?);
         report.edits = select::count(tx, "SELECT count(*) FROM edits", [])?;
         Ok(())
@@ -59,18 +60,23 @@ const RESET_UNPROVEN: &str = "
     UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL, awaits_record = 0
         WHERE edit_id NOT IN (SELECT id FROM edits);
     -- The server may have been restored since. Each version of the server counts as newer than an unknown revision.
-    DELETE FROM _base WHERE deleted AND fields = '{}' OR NOT EXISTS
-        (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id);
+    DELETE FROM _base WHERE deleted AND (fields = '{}' OR NOT EXISTS
+        (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id));
     UPDATE _base SET rev = NULL, deleted = 0;";
 
-/// Stores the home. Without a known home every edit waits for a person; returns the number of these edits. `is_local`: the home
-/// never had a server.
+/// Deletes the base images of records without edits.
+const DROP_IMAGES: &str = "DELETE FROM _base WHERE NOT EXISTS
+    (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)";
+
+/// Stores the home. Without a known home every edit waits for a person, and no other record is kept; returns the number of these
+/// edits. `is_local`: the home never had a server.
 fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Result<usize, StoreError> {
     if is_local {
         return Ok(0);
     }
     tx.execute("UPDATE _sync SET phase = 'new'", [])?;
     let Some(home) = home else {
+        tx.execute(DROP_IMAGES, [])?;
         return Ok(tx.execute(
             "UPDATE edits SET state = 'rejected', reason_code = 'from_a_copy',
                  reason = 'The database was damaged and does not tell which home this edit is for. If it is for this home, \
@@ -84,11 +90,18 @@ fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Resul
     Ok(0)
 }
 
-/// Makes the rows of all records that have edits: base image and edits.
-fn apply_edits(tx: &Transaction<'_>) -> Result<(), StoreError> {
-    let text = "SELECT DISTINCT kind, record_id FROM edits";
+/// Makes the row of each record: base image and edits. A base image of which no row can be made is damaged, and is dropped. The
+/// server shows each record again; until then the rows show what was salvaged.
+fn make_rows(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let text = "SELECT kind, record_id FROM _base UNION SELECT kind, record_id FROM edits";
     let records = select::all(tx, text, [], |row| Ok((rows::kind(row, 0)?, row.get::<_, String>(1)?)))?;
-    records.iter().try_for_each(|(kind, record)| base::rebase(tx, *kind, record))
+    records.iter().try_for_each(|(kind, record)| match unless_damaged(base::rebase(tx, *kind, record))? {
+        Some(()) => Ok(()),
+        None => {
+            base::forget_record(tx, *kind, record)?;
+            base::rebase(tx, *kind, record)
+        }
+    })
 }
 
 /// Inserts the rows of one table into the columns that both databases have. An edit that cannot be inserted is named in the
