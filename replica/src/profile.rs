@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use directories::{BaseDirs, ProjectDirs};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -158,6 +158,16 @@ impl Profile {
         Ok(())
     }
 
+    /// The files of the profile and of its key as they are now.
+    pub fn saved(&self) -> Result<SavedProfile, ProfileError> {
+        let read = |path: &PathBuf| match fs::read(path) {
+            Ok(bytes) => Ok((path.clone(), Some(bytes.into()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((path.clone(), None)),
+            Err(error) => Err(ProfileError::File(path.clone(), error)),
+        };
+        Ok(SavedProfile([read(&self.config)?, read(&self.key_file)?]))
+    }
+
     /// The systemd unit of this profile (`hearth-replica@NAME`). None: no unit is installed, or the database is not at
     /// the default path, which the unit uses.
     pub fn systemd_unit(&self) -> Option<String> {
@@ -179,6 +189,22 @@ impl Profile {
     /// The key file that `init` writes.
     pub fn key_file(&self) -> &Path {
         &self.key_file
+    }
+}
+
+/// The files of a profile at one moment: the path and the bytes of each. None: there was no file.
+pub struct SavedProfile([(PathBuf, Option<SecretSlice<u8>>); 2]);
+
+impl SavedProfile {
+    /// Puts the files back as they were.
+    pub fn put_back(&self) -> Result<(), ProfileError> {
+        self.0.iter().try_for_each(|(path, bytes)| {
+            let written = match bytes {
+                Some(bytes) => write_whole(path, bytes.expose_secret()),
+                None => fs::remove_file(path),
+            };
+            written.map_err(|error| ProfileError::File(path.clone(), error))
+        })
     }
 }
 

@@ -109,23 +109,24 @@ async fn killed_refill_goes_on() {
     assert_eq!(device.run_text(&["verify"]).0, 0);
 }
 
-/// A replica whose refill was killed after its first records.
-async fn cut_refill() -> (Device, Home, Vec<Value>) {
+/// A replica whose refill was killed after its first records, with the lost home, the records that it had, and the half-filled home
+/// with the arguments that fill it.
+async fn cut_refill() -> (Device, Home, Vec<Value>, (Home, Vec<String>)) {
     let (device, lost, all) = lost_home().await;
     let slow = ["--faults", "latency=always by=100ms route=writes", "--faults-on-live"];
-    let (_home, server, _client, arguments) = empty_home(&slow);
+    let (half, server, _client, arguments) = empty_home(&slow);
     let words: Vec<&str> = ["--db", &device.db].into_iter().chain(arguments.iter().map(String::as_str)).collect();
     let process = Process::start("hearth-replica", &words);
     let progress = "SELECT refill_kind FROM _sync WHERE refill_after_id IS NOT NULL";
     wait_until("the refill makes progress", || !device.query_rows(progress).is_empty());
     process.kill();
     server.kill();
-    (device, lost, all)
+    (device, lost, all, (half, arguments))
 }
 
 #[tokio::test]
 async fn cut_refill_is_given_up_for_another_home() {
-    let (device, _lost, all) = cut_refill().await;
+    let (device, _lost, all, _half) = cut_refill().await;
     let noted = || {
         device
             .query_rows("SELECT phase, reason, refill_server, refill_home_id, refill_kind, refill_after_id FROM _sync")
@@ -145,9 +146,9 @@ async fn cut_refill_is_given_up_for_another_home() {
 
 #[tokio::test]
 async fn cut_refill_is_given_up_for_its_own_home() {
-    let (device, lost, _) = cut_refill().await;
+    let (device, lost, _, (half, again)) = cut_refill().await;
     device.execute("INSERT INTO rooms (name) VALUES ('Shed')");
-    let (_server, client) = lost.serve(&UNLIMITED);
+    let (server, client) = lost.serve(&UNLIMITED);
     let key_file = lost.path("own.key");
     fs::write(&key_file, &lost.key).unwrap();
     let (code, text) = device.run_text(&["init", "--server", client.url(), "--key-file", &key_file]);
@@ -155,6 +156,69 @@ async fn cut_refill_is_given_up_for_its_own_home() {
     assert_eq!(device.sync(), 0);
     assert_eq!(device.run_text(&["verify"]).0, 0);
     assert!(records(&client).await.iter().any(|record| record["name"] == "Shed"));
+
+    // The half-filled home has older values of the records by now.
+    server.kill();
+    let (_server, _) = half.serve(&UNLIMITED);
+    let before = profile(&device);
+    let (code, text) = run(&device, &again);
+    assert!(code == 5 && text.contains("not empty"), "{code}: {text}");
+    assert_eq!(profile(&device), before);
+    assert_ne!(device.phase(), "blocked");
+}
+
+/// The files of a replica's profile: the server and the key.
+fn profile(device: &Device) -> [String; 2] {
+    ["toml", "key"].map(|part| fs::read_to_string(format!("{}.{part}", device.db)).unwrap())
+}
+
+#[tokio::test]
+async fn refill_that_cannot_be_noted_leaves_the_profile() {
+    let (device, _lost, all) = lost_home().await;
+    let (_home, _server, client, arguments) = empty_home(&[]);
+    let before = profile(&device);
+    let lock = rusqlite::Connection::open(&device.db).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (code, text) = run(&device, &arguments);
+    assert_ne!(code, 0, "{text}");
+    assert_eq!(profile(&device), before, "{text}");
+    lock.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(run(&device, &arguments).0, 0);
+    assert_eq!(records(&client).await, all);
+}
+
+#[tokio::test]
+async fn part_of_a_home_is_restored_with_a_warning() {
+    let lost = Home::new();
+    let (server, client) = lost.serve(&UNLIMITED);
+    let room = client.post("/v1/rooms", &json!({ "name": "Hall" })).await.id();
+    let item = client.post("/v1/inventory", &json!({ "name": "Lamp", "room_id": room })).await.id();
+    client.post("/v1/tasks", &json!({ "title": "Clean", "subject_type": "inventory", "subject_id": item })).await;
+    lost.run_lab(&["seed", "--records", "1500"]);
+    client.patch(&format!("/v1/rooms/{room}"), &json!({ "floor": "1" })).await;
+    // The feed now shows the room after its item.
+    lost.run_lab(&["trim"]);
+    server.kill();
+    let slow = ["--faults", "latency=always by=300ms route=list_events", "--faults-on-live"];
+    let (server, _) = lost.serve(&[&UNLIMITED[..], &slow].concat());
+    let device = lost.create_device("r.db");
+    let process = Process::start("hearth-replica", &["--db", &device.db, "sync"]);
+    wait_until("the first records arrive", || device.count("tasks") > 0);
+    process.kill();
+    server.kill();
+    assert_eq!(device.query_text("SELECT count(*) FROM inventory WHERE name = 'Lamp'"), "1");
+    assert_eq!(device.query_text("SELECT count(*) FROM rooms WHERE name = 'Hall'"), "0", "the room has not arrived");
+
+    let (_home, _server, client, arguments) = empty_home(&[]);
+    let (code, text) = run(&device, &arguments[..arguments.len() - 1]);
+    assert!(code == 2 && text.contains("does not have all records"), "{code}: {text}");
+    let (code, text) = run(&device, &arguments);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("does not have all records") && text.contains("1 record went without"), "{text}");
+    let sent = client.get(&format!("/v1/inventory/{item}")).await;
+    assert_eq!((&sent.data()["name"], &sent.data()["room_id"]), (&json!("Lamp"), &Value::Null));
+    assert_eq!(client.list_all("/v1/tasks?subject_type=inventory").await[0]["subject_id"], item);
+    assert_eq!(device.run_text(&["verify"]).0, 0);
 }
 
 #[tokio::test]
@@ -200,11 +264,10 @@ async fn home_with_records_is_not_refilled() {
     let (device, _lost, _) = lost_home().await;
     let (_home, _server, client, arguments) = empty_home(&[]);
     client.post("/v1/rooms", &json!({ "name": "Hall" })).await;
-    let profile = || ["toml", "key"].map(|part| std::fs::read_to_string(format!("{}.{part}", device.db)).unwrap());
-    let before = profile();
+    let before = profile(&device);
     let (code, text) = run(&device, &arguments);
     assert!(code == 5 && text.contains("not empty"), "{code}: {text}");
-    assert_eq!(profile(), before, "the replica still follows its own home");
+    assert_eq!(profile(&device), before, "the replica still follows its own home");
     assert_eq!(client.list_all("/v1/rooms").await.len(), 1);
     assert_ne!(device.phase(), "blocked");
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hearth_replica::doctor::{Cause, diagnose};
-use hearth_replica::profile::Profile;
+use hearth_replica::profile::{Profile, ProfileError};
 use hearth_replica::sync::SyncConfig;
 use hearth_replica::{Origin, Phase, Replica, StoreError};
 
@@ -34,6 +34,12 @@ impl Context {
             replica.expect_server()?;
         }
         Ok(replica)
+    }
+
+    /// The profile that a setup writes.
+    pub(super) fn setup_profile(&self) -> Result<Profile, ProfileError> {
+        let db = self.db_given.then_some(&*self.profile.db);
+        Profile::for_setup(&self.profile.name, db, self.named)
     }
 
     /// Prints a message if a database existed at the path before and was removed, and if the path is on a network file system.

@@ -77,8 +77,7 @@ impl Init {
         if let Some(finding) = check_encryption(server) {
             output::message(&format!("warning: {}; {}", finding.text, finding.next.unwrap_or_default()));
         }
-        let db = context.db_given.then(|| context.profile.db.clone());
-        let profile = Profile::for_setup(&context.profile.name, db.as_deref(), context.named)?;
+        let profile = context.setup_profile()?;
         // Before a person approves this device: a fault of these files needs no key.
         let existing = database_exists(&profile.db).then(|| context.open_or_create()).transpose()?;
         let (key, is_issued) = key(server, self.key_file.as_deref(), self.ask_key)?;

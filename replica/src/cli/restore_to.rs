@@ -9,7 +9,8 @@ use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_replica::profile::Profile;
 use hearth_replica::sync::{
-    self, Identity, RefillError, RefillReport, SyncConfig, SyncLock, Until, fetch_identity, plan_refill, refill_home,
+    self, Identity, RefillError, RefillPlan, RefillReport, SyncConfig, SyncError, SyncLock, Until, fetch_feed_head,
+    fetch_identity, plan_refill, refill_home,
 };
 use hearth_replica::{Phase, log};
 use secrecy::SecretString;
@@ -22,6 +23,10 @@ use super::{duration, init, lock_holder, output, progress, runtime, signals, syn
 
 /// How long one command sends records. The same command goes on after it.
 const REFILL_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
+/// The warning for a replica whose first sync or reconcile has not ended.
+const PART_WARNING: &str = "warning: this replica does not have all records of its home, because its last sync has not ended; \
+     if another device has them all, restore from that one";
 
 /// Arguments of `restore-to`.
 #[derive(Debug, Args)]
@@ -53,6 +58,10 @@ impl RestoreTo {
             return Err(Failure::new(Exit::Failure, "this replica has had no server, so none is lost")
                 .hint(format!("hearth-replica init --server {}", self.server)));
         };
+        if status.phase == Phase::Paused {
+            // After the last record, the replica could not follow the home.
+            return Err(SyncError::Paused.into());
+        }
         let server = self.server.trim_end_matches('/').to_owned();
         let mut plan = plan_refill(db)?;
         // After the last record, the profile names the filled home, and nothing of its feed is read.
@@ -60,8 +69,11 @@ impl RestoreTo {
         let has_begun =
             plan.server.as_ref() == Some(&server) || is_unread && context.profile.server.as_ref() == Some(&server);
         let key = self.key(context, &server, has_begun)?;
-        let asked = async { Ok(fetch_identity(&server, &key).await?) };
-        let identity: Identity = runtime::block_on(asked)?;
+        let asked = async {
+            let identity = fetch_identity(&server, &key).await?;
+            Ok((identity, fetch_feed_head(&server, &key).await?))
+        };
+        let (identity, head) = runtime::block_on(asked)?;
         // The home of a refill that was cut may be gone for good.
         let is_another = plan.home_id.as_ref().is_some_and(|begun| *begun != identity.home_id);
         let given_up = plan.server.take_if(|_| is_another);
@@ -73,14 +85,18 @@ impl RestoreTo {
             return self.follow(context, config, lock, report, &identity);
         }
         check(&identity, &from)?;
+        if plan.home_id.as_ref() != Some(&identity.home_id) {
+            check_empty(&identity, head, &from, &server)?;
+        }
         let instead = given_up.as_deref();
-        if plan.server.is_none() && !self.is_agreed(plan.records, &server, &identity, instead)? {
+        if plan.server.is_none() && !self.is_agreed(&plan, &server, &identity, instead)? {
             output::message("nothing was sent");
             return Ok(());
         }
         let lock = lock_holder::take_lock(&context.profile)?;
+        let before = context.setup_profile()?.saved()?;
         // The key is kept before the home is bound to it: after a cut, only this key may go on.
-        let profile = save_profile(context, Some(server.clone()), Some(key.clone()))?;
+        let profile = save_profile(context, server.clone(), key.clone())?;
         let bar = progress::bar(plan.records, "sending");
         let sent = |records: usize| bar.set_position(records as u64);
         let refilled = refill_home(db, &server, &key, &identity, &from, sent);
@@ -89,14 +105,12 @@ impl RestoreTo {
                 .hint("repeat the command; it goes on where it was")
         };
         // After a signal, the same command goes on where it was.
-        let report = match runtime::block_on(signals::run_within(REFILL_LIMIT, refilled))?.ok_or_else(late)? {
-            Err(refused @ RefillError::NotEmpty(_)) => {
-                // The server has bound nothing to this key. The key that was kept before may go on.
-                save_profile(context, context.profile.server.clone(), context.profile.key.clone())?;
-                return Err(refused.into());
-            }
-            ended => ended?,
-        };
+        let ended = runtime::block_on(signals::run_within(REFILL_LIMIT, refilled))?.ok_or_else(late)?;
+        if ended.is_err() && !plan_refill(db).is_ok_and(|plan| plan.home_id.as_ref() == Some(&identity.home_id)) {
+            // The server has bound nothing to this key. The server and the key that were kept before may go on.
+            before.put_back()?;
+        }
+        let report = ended?;
         bar.finish_and_clear();
 
         let config = SyncConfig { server, key, ..config_of(&profile)? };
@@ -132,16 +146,19 @@ impl RestoreTo {
     /// `instead`: the address of a home that has a part of the records, and is given up.
     fn is_agreed(
         &self,
-        records: usize,
+        plan: &RefillPlan,
         server: &str,
         identity: &Identity,
         instead: Option<&str>,
     ) -> Result<bool, Failure> {
+        if !plan.is_whole {
+            output::message(PART_WARNING);
+        }
         if self.yes {
             return Ok(true);
         }
         let home = text::one_line(&identity.home_name);
-        let records = text::count(records, "record");
+        let records = text::count(plan.records, "record");
         let given_up =
             |other| format!(", and give up the home on {}, which has some of them", sync::redact_address(other));
         let instead = instead.map_or_else(String::new, given_up);
@@ -157,11 +174,12 @@ impl RestoreTo {
     }
 
     fn report(&self, context: &Context, report: RefillReport, identity: &Identity) -> Result<(), Failure> {
-        let RefillReport { records, without_file } = report;
+        let RefillReport { records, without_file, without_reference } = report;
         if context.json {
             let members = json!({
                 "server": self.server, "home": identity.home_name, "home_id": identity.home_id,
                 "records": records, "documents_without_file": without_file,
+                "records_without_reference": without_reference,
             });
             return Ok(output::json(&members)?);
         }
@@ -170,6 +188,10 @@ impl RestoreTo {
         if without_file > 0 {
             let documents = text::count(without_file, "document");
             output::message(&format!("{documents} went without the file: its bytes are not on this machine"));
+        }
+        if without_reference > 0 {
+            let records = text::count(without_reference, "record");
+            output::message(&format!("{records} went without a reference: this replica does not have what it names"));
         }
         output::next_step("hearth-replica run, or hearth");
         Ok(())
@@ -191,13 +213,28 @@ fn check(identity: &Identity, from: &str) -> Result<(), Failure> {
     }
 }
 
+/// Refuses a home that has events. The server itself lets a refill begin again that was given up; what the home has of it may be out of
+/// date.
+fn check_empty(identity: &Identity, head: Option<i64>, from: &str, server: &str) -> Result<(), Failure> {
+    if identity.refilled_from.as_deref() == Some(from) {
+        let text = "another replica has filled this home with the records of the lost home";
+        return Err(Failure::new(Exit::NeedsYou, text)
+            .hint(format!("hearth-replica init --server {server} --take-over, to follow it with this replica")));
+    }
+    match head {
+        Some(1..) => {
+            Err(RefillError::NotEmpty("this home is not empty: it has records, or had some".to_owned()).into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Saves server and key of the profile, as `init` does.
-fn save_profile(context: &Context, server: Option<String>, key: Option<SecretString>) -> Result<Profile, Failure> {
-    let db = context.db_given.then(|| context.profile.db.clone());
-    let mut profile = Profile::for_setup(&context.profile.name, db.as_deref(), context.named)?;
-    profile.server = server;
+fn save_profile(context: &Context, server: String, key: SecretString) -> Result<Profile, Failure> {
+    let mut profile = context.setup_profile()?;
+    profile.server = Some(server);
     profile.conflict_policy = context.profile.conflict_policy;
-    profile.key = key;
+    profile.key = Some(key);
     profile.save()?;
     Ok(profile)
 }

@@ -1,9 +1,9 @@
 //! A refill: the records of this replica go to an empty home of another server (contract 24), and then the replica follows that
 //! home. Other replicas of the lost home take the filled home over. Must not send anything.
 
-use hearth_contract::check::Fields;
+use hearth_contract::check::{Fields, references};
 use hearth_contract::recurrence::{COMPLETED_AT, STATUS};
-use hearth_contract::schema::Kind;
+use hearth_contract::schema::{Kind, SUBJECT_TYPE, is_subject};
 use rusqlite::{Connection, Transaction};
 use serde_json::Value;
 
@@ -98,17 +98,42 @@ pub(crate) fn profile(connection: &Connection) -> Result<Option<Fields>, StoreEr
     Ok(found.map(|stored| without_nulls(stored.fields)).filter(|fields| !fields.is_empty()))
 }
 
-/// A record as the create of a refill has it: the fields that are not null, the id and `created_at`.
-pub(crate) fn record(connection: &Connection, kind: Kind, id: &str) -> Result<Option<Fields>, StoreError> {
+/// True when the replica has had all records of its home, and no reconcile is running.
+pub(crate) fn is_whole(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
+    Ok(connection.query_row(text, [], |row| row.get(0))?)
+}
+
+/// A record as the create of a refill has it.
+pub(crate) struct SentRecord {
+    /// The fields that are not null, the id and `created_at`.
+    pub fields: Fields,
+    /// True when a reference is left out, because the replica has not received the record that it names.
+    pub lacks_reference: bool,
+}
+
+/// A record as the create of a refill has it. None: the replica has no such record.
+pub(crate) fn record(connection: &Connection, kind: Kind, id: &str) -> Result<Option<SentRecord>, StoreError> {
     let Some(stored) = base::present(connection, kind, id)? else { return Ok(None) };
     let mut fields = without_nulls(stored.fields);
+    let mut lacks_reference = false;
+    for (field, target, id) in references(kind, &fields) {
+        if base::present(connection, target, &id.to_string())?.is_none() {
+            lacks_reference = true;
+            fields.shift_remove(field.name);
+            // A type without an id is refused.
+            if is_subject(field.name) {
+                fields.shift_remove(SUBJECT_TYPE);
+            }
+        }
+    }
     // The service takes the moment only of a completed task.
     if fields.get(STATUS).and_then(Value::as_str) != Some("done") {
         fields.shift_remove(COMPLETED_AT);
     }
     fields.insert("id".to_owned(), id.into());
     fields.extend(stored.created_at.map(|at| ("created_at".to_owned(), at.into())));
-    Ok(Some(fields))
+    Ok(Some(SentRecord { fields, lacks_reference }))
 }
 
 fn without_nulls(mut fields: Fields) -> Fields {

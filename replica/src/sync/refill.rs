@@ -19,7 +19,8 @@ use super::transfer::{Store, TransferEnd, upload};
 use super::wire::{self, HttpRequest};
 use crate::model::FILE_SHA256;
 use crate::store::file_store::bytes;
-use crate::store::{Connection, StoreError, open, refill};
+use crate::store::refill::{self, SentRecord};
+use crate::store::{Connection, StoreError, open};
 
 /// Records in one call, at most (contract 7).
 const CALL_RECORDS_MAX: usize = 50;
@@ -52,6 +53,8 @@ pub struct RefillReport {
     pub records: usize,
     /// Documents that were sent without their file, because its bytes are not on this machine.
     pub without_file: usize,
+    /// Records that were sent without a reference, because the replica has not received the record that it names.
+    pub without_reference: usize,
 }
 
 /// The records that a refill sends, and the home in which a refill has begun.
@@ -59,6 +62,8 @@ pub struct RefillReport {
 pub struct RefillPlan {
     /// The number of records.
     pub records: usize,
+    /// False: the replica has only a part of the home's records, because a first sync or a reconcile has not ended.
+    pub is_whole: bool,
     /// The address of the server whose home is being filled. None: no refill has begun.
     pub server: Option<String>,
     /// The id of the home that is being filled. None: no refill has begun.
@@ -69,7 +74,8 @@ pub struct RefillPlan {
 pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
     let connection = open::read_write(db)?;
     let (server, home_id) = refill::load(&connection)?.map(|refill| (refill.server, refill.home_id)).unzip();
-    Ok(RefillPlan { records: refill::count(&connection)?, server, home_id })
+    let (records, is_whole) = (refill::count(&connection)?, refill::is_whole(&connection)?);
+    Ok(RefillPlan { records, is_whole, server, home_id })
 }
 
 /// Fills the empty home of a key, and makes the database a replica of that home. The caller holds the sync lock. `from`: the id
@@ -205,9 +211,9 @@ impl Sender {
         while operations.len() < CALL_RECORDS_MAX && bytes < CALL_BYTES_MAX {
             let Some(id) = rest.next() else { break };
             last.clone_from(&id);
-            let Some(mut record) = self.read(move |connection| refill::record(connection, kind, &id)).await? else {
-                continue;
-            };
+            let found = self.read(move |connection| refill::record(connection, kind, &id)).await?;
+            let Some(SentRecord { fields: mut record, lacks_reference }) = found else { continue };
+            report.without_reference += usize::from(lacks_reference);
             self.send_file(&mut record, report).await?;
             record.insert("method".to_owned(), "create".into());
             let operation = Value::Object(record);
