@@ -46,7 +46,7 @@ pub use qr::qr_lines;
 use store::Connection;
 pub use store::presence::OpenedFile;
 
-pub use maintenance::{PAGE_ROWS, database_exists, look_for_damage, rebuild};
+pub use maintenance::{PAGE_ROWS, database_exists, is_damaged, look_for_damage, rebuild};
 pub use model::ConflictPolicy;
 pub use model::{
     BlockCause, CapturePurpose, CaptureState, Conflict, Edit, EditOutcome, EditProgress, EditState, FileState,

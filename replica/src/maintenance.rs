@@ -21,10 +21,15 @@ use crate::{Origin, RebuildReport, Replica};
 pub const PAGE_ROWS: usize = 500;
 
 /// Prepares a database for a new download from the server: a damaged database, or one that a user does not trust. A
-/// damaged file is kept under another name. Readable edits are carried over; the result names the others. The caller
-/// must hold the sync lock.
+/// damaged file is kept under another name. Readable records and edits are carried over; the result names the other
+/// edits. The caller must hold the sync lock.
 pub fn rebuild(db: &Path, _right: &SyncLock) -> Result<RebuildReport, StoreError> {
     store::salvage::rebuild(db, wall_clock())
+}
+
+/// True when a database is damaged, by the look that `rebuild` has.
+pub fn is_damaged(db: &Path) -> Result<bool, StoreError> {
+    Ok(!store::salvage::is_sound(db)?)
 }
 
 /// Looks for damage before a claim about a database, for `limit` at most. An error: the database is damaged, or a reader

@@ -1,4 +1,4 @@
-//! `rebuild`: downloads the database again and keeps the edits that wait. Must not know how the store rebuilds.
+//! `rebuild`: downloads the database again, and keeps its edits and what it shows meanwhile. Must not know how the store rebuilds.
 
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,6 @@ use super::{duration, lock_holder, output, rescue_report, signals, sync, sync_go
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 /// The pause between two looks for its answer.
 const ANSWER_PAUSE: Duration = Duration::from_millis(100);
-/// How long the look for damage before a rebuild may take.
-const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 /// Arguments of `rebuild`.
 #[derive(Debug, Args)]
@@ -66,7 +64,7 @@ impl Rebuild {
 fn write_json(rescue: &RebuildReport, now: &Status) -> Result<(), Failure> {
     let members = json!({
         "position": now.position, "kept_as": rescue.kept_as.as_deref().map(output::path),
-        "edits": rescue.edits, "lost": rescue.lost, "parked": rescue.parked,
+        "records": rescue.records, "edits": rescue.edits, "lost": rescue.lost, "parked": rescue.parked,
     });
     Ok(output::json(&members)?)
 }
@@ -111,17 +109,14 @@ impl Rebuild {
         let lock = sync_before_rebuild(context, &config, lock, self.timeout)?;
         let rescue = hearth_replica::rebuild(db, &lock)?;
         rescue_report::report(&rescue);
-        sync::check_server(&config, self.timeout)?;
+        if rescue.kept_as.is_some() {
+            sync::check_server(&config, self.timeout).map_err(go_on_by_sync)?;
+        }
         let replica = context.open_or_create()?;
         let Some(last) = sync::sync_in_process(config, lock, Until::Current, self.timeout, &replica)? else {
             return Ok(rescue);
         };
-        let failure = sync_goal::timeout_failure(context, &last);
-        // A second rebuild would start from zero; a sync continues.
-        Err(match failure.exit {
-            Exit::Unreachable => failure.hint("hearth-replica sync --until-current --timeout 5m"),
-            _ => failure,
-        })
+        Err(go_on_by_sync(sync_goal::timeout_failure(context, &last)))
     }
 
     /// Has the process that syncs rebuild the database, and waits until everything is downloaded. If that process ends
@@ -130,7 +125,7 @@ impl Rebuild {
         let db = &context.profile.db;
         let deadline = Instant::now() + self.timeout;
         if context.open_or_create().is_ok_and(|replica| is_in_use(&replica)) {
-            sync::check_server(&config, self.timeout)?;
+            is_server_there(context, &config, self.timeout)?;
         }
         hearth_replica::request_rebuild(db)?;
         let began = Instant::now();
@@ -162,15 +157,35 @@ impl Rebuild {
     }
 }
 
+/// A failure of the download after a rebuild. A second rebuild would start from zero; a sync continues.
+fn go_on_by_sync(failure: Failure) -> Failure {
+    match failure.exit {
+        Exit::Unreachable => failure.hint("hearth-replica sync --until-current --timeout 5m"),
+        _ => failure,
+    }
+}
+
 /// True for a readable replica that had contact with a server.
 fn is_in_use(replica: &Replica) -> bool {
     // A replica of a restored server can stand at position 0.
     replica.status().is_ok_and(|now| now.position > 0 || now.phase != Phase::New)
 }
 
+/// Checks the server before a rebuild. False: the server cannot be reached, and the database is damaged, so it is rebuilt without
+/// the server. An error for a sound database: nothing could be downloaded.
+fn is_server_there(context: &Context, config: &SyncConfig, limit: Duration) -> Result<bool, Failure> {
+    match sync::check_server(config, limit) {
+        Ok(()) => Ok(true),
+        Err(failure) if failure.exit == Exit::Unreachable && hearth_replica::is_damaged(&context.profile.db)? => {
+            Ok(false)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
 /// Syncs once before the rebuild. A restored server, and edits lost by the restore, are visible only from the replica's
-/// old position. A damaged database, one that cannot be opened, and one that never had a server are rebuilt at once. A database that
-/// fails during the sync is rebuilt too.
+/// old position. A database that cannot be opened, or that never had a server, is rebuilt at once. So is a damaged one
+/// while the server is away. A database that fails during the sync is rebuilt too.
 fn sync_before_rebuild(
     context: &Context,
     config: &SyncConfig,
@@ -178,10 +193,9 @@ fn sync_before_rebuild(
     limit: Duration,
 ) -> Result<SyncLock, Failure> {
     let Some(replica) = context.open_or_create().ok().filter(is_in_use) else { return Ok(lock) };
-    if hearth_replica::look_for_damage(&context.profile.db, LOOK_LIMIT).is_err_and(|error| error.is_damaged()) {
+    if !is_server_there(context, config, limit)? {
         return Ok(lock);
     }
-    sync::check_server(config, limit)?;
     match sync::sync_in_process(config.clone(), lock, Until::Current, limit, &replica) {
         Ok(None) => {}
         Ok(Some(last)) => {

@@ -18,7 +18,8 @@ pub(super) fn report(rescue: &RebuildReport) {
     match &rescue.kept_as {
         Some(kept) => {
             output::message(&format!("the database could not be used; it is kept as {}", kept.display()));
-            output::message(&format!("{edits} carried over into a new database"));
+            let records = text::count(rescue.records, "record");
+            output::message(&format!("{records} and {edits} carried over into a new database"));
         }
         None => {
             let stay = if rescue.edits == 1 { "stays" } else { "stay" };

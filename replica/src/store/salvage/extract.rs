@@ -1,24 +1,23 @@
-//! Reads local data from the kept copy of a damaged database. Must not change the copy: a work copy is read.
+//! Reads what is carried over from the kept copy of a damaged database. Must not change the copy: a work copy is read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use rusqlite::types::Value as Sql;
 
+use super::carried::{CARRIED_TABLES, Carried, SEQUENCE_TABLE};
 use super::copies::WORK_SUFFIX;
-use super::local_data::{LOCAL_TABLES, LocalData, SEQUENCE_TABLE};
 use super::opened_copy::{OpenedCopy, open_copy};
-use super::reader::{read_table, unless_damaged};
-use super::{inferred_edits, user_objects};
+use super::reader::{SalvagedTable, read_table};
+use super::{inferred_edits, rows_as_images, user_objects};
+use crate::store::StoreError;
 use crate::store::files::{beside, holds_bytes, private_file};
-use crate::store::{StoreError, select};
 
-/// Reads the local data of a kept copy. `blank` is a new replica, which has the expected tables.
-pub(super) fn extract(kept: &Path, blank: &Connection) -> Result<LocalData, StoreError> {
+/// Reads what is carried over from a kept copy. `blank` is a new replica, which has the expected tables.
+pub(super) fn extract(kept: &Path, blank: &Connection) -> Result<Carried, StoreError> {
     let (work, is_empty) = make_work_copy(kept)?;
-    let mut data = LocalData::default();
-    let names: Vec<&str> = LOCAL_TABLES.into_iter().chain(["_sync", SEQUENCE_TABLE]).collect();
+    let mut data = Carried::default();
+    let names: Vec<&str> = CARRIED_TABLES.into_iter().chain(["_sync", SEQUENCE_TABLE]).collect();
     match open_copy(&work, blank, &names)? {
         Some(copy) => read_copy(copy, blank, &mut data)?,
         None if is_empty => data.lost.push(
@@ -57,9 +56,9 @@ fn make_work_copy(kept: &Path) -> Result<(PathBuf, bool), StoreError> {
     Ok((work, is_empty))
 }
 
-fn read_copy(copy: OpenedCopy, blank: &Connection, data: &mut LocalData) -> Result<(), StoreError> {
+fn read_copy(copy: OpenedCopy, blank: &Connection, data: &mut Carried) -> Result<(), StoreError> {
     let OpenedCopy { connection, entries, is_complete } = copy;
-    for name in LOCAL_TABLES {
+    for name in CARRIED_TABLES {
         let table = read_table(&connection, name)?;
         data.count_edit_ids(name, &table);
         data.tables.push((name, table));
@@ -70,18 +69,21 @@ fn read_copy(copy: OpenedCopy, blank: &Connection, data: &mut LocalData) -> Resu
         data.traces = inferred_edits::find_traces(&connection, images)?;
         data.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
     }
+    if data.table("_base").is_some_and(|images| !images.complete) {
+        data.rows = rows_as_images::read(&connection)?;
+    }
+    if data.table("captures").is_some_and(|captures| !captures.complete) {
+        data.lost.push(
+            "A part of the captures cannot be read; those that were not sent are in the file that is kept.".to_owned(),
+        );
+    }
     if data.table("edit_history").is_some_and(|history| !history.complete) {
         let lost = "A part of the history of edits cannot be read; the missing entries are in the file that is kept.";
         data.lost.push(lost.to_owned());
     }
     data.count_edit_ids(SEQUENCE_TABLE, &read_table(&connection, SEQUENCE_TABLE)?);
-    let home = "SELECT server, home_id, home_name, environment FROM _sync";
-    let home = connection.query_row(home, [], |row| (0..4).map(|n| row.get(n)).collect::<Result<Vec<Sql>, _>>());
-    data.home = unless_damaged(home.map_err(StoreError::from))?
-        .filter(|home| home.get(1).is_some_and(|id| matches!(id, Sql::Text(_))));
-    let is_local = select::value(&connection, "SELECT phase = 'local' FROM _sync", []);
-    data.is_local = unless_damaged(is_local)?.unwrap_or_default();
-    data.paused = unless_damaged(select::value(&connection, "SELECT paused FROM _sync", []))?.unwrap_or_default();
+    let SalvagedTable { columns, rows, .. } = read_table(&connection, "_sync")?;
+    data.sync = rows.into_iter().next().map_or_else(Vec::new, |row| columns.into_iter().zip(row).collect());
     let (objects, lost) = user_objects::find_user_objects(&connection, entries, blank)?;
     data.user_objects = objects;
     data.lost.extend(lost);

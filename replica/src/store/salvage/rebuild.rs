@@ -13,7 +13,7 @@ use rusqlite::{Connection, ffi};
 use super::copies::{delete_database, delete_work_copies, keep_copy, next_copy_path, open_for_repair, open_unclosed};
 use super::header::{Header, mend_header};
 use super::report::RebuildReport;
-use super::{extract, write_local_data};
+use super::{extract, write_carried};
 use crate::model::LogLevel;
 use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::files::{beside, companion, holds_bytes, private_file};
@@ -22,7 +22,7 @@ use crate::store::sync_log::log;
 use crate::store::{StoreError, gate, health, integrity, marks, open, reconcile, select};
 
 /// Prepares a database to be read anew from the server. A sound database keeps its rows until the server's versions replace
-/// them. A damaged database becomes a new one with the local data and the records that can be read.
+/// them. A damaged database becomes a new one with the edits and records that can be read.
 pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreError> {
     delete_work_copies(db);
     integrity::clear_reports(db);
@@ -35,8 +35,8 @@ pub(crate) fn rebuild(db: &Path, now: Timestamp) -> Result<RebuildReport, StoreE
     Ok(report)
 }
 
-/// True when pages and texts of the database are sound. A missing database without a log is sound: a new one is created.
-fn is_sound(db: &Path) -> Result<bool, StoreError> {
+/// True when the pages and texts of a database are sound. A missing database without a log is sound: a new one is created.
+pub(crate) fn is_sound(db: &Path) -> Result<bool, StoreError> {
     let examine = || -> Result<bool, StoreError> { Ok(health::find_damage(&open::read_write(db)?)?.is_empty()) };
     match examine() {
         Err(error) if error.is_damaged() => Ok(false),
@@ -59,7 +59,7 @@ fn fetch_all_again(db: &Path) -> Result<RebuildReport, StoreError> {
     Ok(RebuildReport { edits, ..RebuildReport::default() })
 }
 
-/// Replaces a damaged database by the blank one, filled with the readable local data. After an error the damaged file and its
+/// Replaces a damaged database by the blank one, filled with what can be read. After an error the damaged file and its
 /// log are unchanged, and no copy is kept.
 fn replace_damaged(db: &Path, kept: &Path, blank: &Connection, blank_path: &Path) -> Result<RebuildReport, StoreError> {
     let file = open_unclosed(db)?;
@@ -92,16 +92,19 @@ fn replace_damaged(db: &Path, kept: &Path, blank: &Connection, blank_path: &Path
     done
 }
 
-/// Fills the blank database with the readable local data of the kept copy, and logs the result.
+/// Fills the blank database with what can be read of the kept copy, and logs the result.
 fn fill_blank(kept: &Path, blank: &Connection, blank_path: &Path) -> Result<RebuildReport, StoreError> {
     let data = extract::extract(kept, blank)?;
     let mut new = open::read_write(blank_path)?;
-    let report = write_local_data::write(&mut new, data)?;
+    let report = write_carried::write(&mut new, data)?;
     let name = kept.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     gate::sync_tx(&mut new, |tx| {
-        let (edits, were) = (report.edits, if report.edits == 1 { "edit was" } else { "edits were" });
+        let RebuildReport { records, edits, .. } = report;
+        let (record_word, edit_word) =
+            (if records == 1 { "record" } else { "records" }, if edits == 1 { "edit" } else { "edits" });
         let text = format!(
-            "The database was replaced by a new one; {edits} {were} carried over. The old file is kept as {name}."
+            "The database was replaced by a new one; {records} {record_word} and {edits} {edit_word} were carried over. The \
+             old file is kept as {name}."
         );
         log(tx, LogLevel::Warning, &text)?;
         report.lost.iter().try_for_each(|sentence| log(tx, LogLevel::Warning, sentence))

@@ -73,7 +73,7 @@ pub(super) fn find_user_objects(
 }
 
 /// The columns that the typed tables of a damaged database have and those of a new one lack. Their definitions are carried over, so
-/// that objects that use them work. Their values are not, because the rows are read again from the server.
+/// that objects that use them work. Their values are not, because the rows are made again from the base images.
 fn find_user_columns(
     damaged: &Connection,
     new: &Connection,

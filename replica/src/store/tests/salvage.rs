@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::store::salvage;
-use crate::store::salvage::{LOCAL_TABLES, RebuildReport};
+use crate::store::salvage::{CARRIED_TABLES, RebuildReport};
 use crate::store::{connection, files, health, integrity, reconcile};
 
 mod carried;

@@ -191,6 +191,15 @@ fn shows_effect(method: Method, kind: Kind, patch: &Fields, server_version: Opti
     }
 }
 
+/// True when the server's record, as far as it is known, shows the values of an edit.
+pub(super) fn is_shown_by_record(tx: &Connection, lost: &Candidate) -> Result<bool, StoreError> {
+    let text = "SELECT method, patch FROM edits WHERE id = ?1";
+    let (method, patch): (Method, Result<Fields, StoreError>) =
+        tx.query_row(text, [lost.edit], |row| Ok((row.get(0)?, rows::object(row, 1))))?;
+    let there = base::present(tx, lost.kind, &lost.record)?;
+    Ok(shows_effect(method, lost.kind, &patch?, there.as_ref()))
+}
+
 /// True when an event belongs to an edit: the event carries the request's key, or its record shows the edit's values.
 pub(super) fn is_shown_by(tx: &Connection, lost: &Candidate, event: &Event) -> Result<bool, StoreError> {
     let text = "SELECT idempotency_key, patch FROM edits WHERE id = ?1";

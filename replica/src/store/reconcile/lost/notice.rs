@@ -8,7 +8,7 @@ use hearth_contract::formats::Timestamp;
 use rusqlite::Transaction;
 
 use super::candidate::{Candidate, accepted};
-use super::compare::is_shown_by;
+use super::compare::{is_shown_by, is_shown_by_record};
 use super::end::offer_missing;
 use crate::store::edits::reason::Reason;
 use crate::store::{StoreError, base};
@@ -87,8 +87,10 @@ fn trace(tx: &Transaction<'_>, edit: &Candidate, passed: &Passed, events: &[Even
         return Ok(if is_there { Trace::Discarded } else { Trace::Shown });
     }
     if rev <= passed.before {
-        let is_newer = base::newest_rev(tx, edit.kind, &edit.record)? >= Some(rev);
-        return Ok(if is_newer { Trace::Shown } else { Trace::NoLongerShown });
+        let newest = base::newest_rev(tx, edit.kind, &edit.record)?;
+        // The position may be the head of a restored server, at which the record has another client's version.
+        let is_shown = newest > Some(rev) || newest == Some(rev) && is_shown_by_record(tx, edit)?;
+        return Ok(if is_shown { Trace::Shown } else { Trace::NoLongerShown });
     }
     match events.iter().find(|event| event.id == rev && event.resource_id.to_string() == edit.record) {
         Some(event) if is_shown_by(tx, edit, event)? => Ok(Trace::Shown),

@@ -62,9 +62,9 @@ fn rebuild_keeps_pending_restore() {
     assert_eq!(scene.one("SELECT title FROM tasks"), "Sweep", "a record that is offered again stays visible");
 }
 
-/// The rebuild of a damaged database loses the cursor, which a restored server would refuse.
+/// The rebuild of a database whose `_reconcile` is damaged loses the cursor, which a restored server would refuse.
 #[test]
-fn rebuild_of_damaged_database_detects_restored_server() {
+fn rebuild_without_a_cursor_detects_restored_server() {
     for (room, head) in [(3, 4), (3, 90)] {
         let mut wreck = Wreck::new();
         let scene = &mut wreck.scene;
@@ -76,7 +76,7 @@ fn rebuild_of_damaged_database_detects_restored_server() {
         let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
         scene.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]).is_at_present(7);
         assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
-        scene.does("DROP TABLE _listed");
+        scene.does("DROP TABLE _reconcile");
         assert!(wreck.rebuilt().kept_as.is_some());
         let scene = &mut wreck.scene;
         // An event from before the copy, and a new event of the restored server.
@@ -114,6 +114,21 @@ fn rebuild_lists_every_record_and_goes_on_from_its_cursor() {
         .finishes()
         .shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
     assert_eq!(scene.plan(), [1, 2]);
+}
+
+#[test]
+fn damaged_database_in_step_goes_on_from_its_cursor() {
+    let mut wreck = Wreck::new();
+    wreck.is_at_present(5);
+    wreck.rebuilt_without("rooms");
+    let begun = reconcile::load(&wreck.scene.db).unwrap().unwrap();
+    assert_eq!((begun.scope, begun.tail_position), (ALL_RECORDS, Some(5)));
+    wreck.shows("SELECT cursor, position, phase, backfilled FROM _sync", json!(["c5", 5, "reconciling", 1]));
+    wreck.shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", null]));
+    wreck.is_listed(Kind::Room, vec![record(ROOM, 5, json!({ "name": "Kitchen", "floor": "1" }))], 5);
+    wreck.sweeps(Kind::Room, &[(ROOM, 5)], 5).finishes();
+    wreck.shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "2", 5]));
+    assert_eq!(wreck.plan(), [1, 2]);
 }
 
 /// A restored server has lost a record, and an edit of it waits: it can be made again.

@@ -46,8 +46,9 @@ enum Operation {
     ForgetKeys,
     // `tells_fork`: the server knows the last position that both histories share.
     Restore { back: i64, tells_fork: bool },
-    // The process ends, `rebuild` reads the sound database again, and another process starts.
-    Rebuild,
+    // The process ends, `rebuild` reads the database again, and another process starts. `damaged`: a page of a typed table is
+    // overwritten before.
+    Rebuild { damaged: bool },
     // Everything arrives, until the replica is at the head. A reconcile ends, which single steps seldom reach.
     CatchUp,
 }
@@ -87,7 +88,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => Just(Operation::Trim),
         1 => Just(Operation::ForgetKeys),
         4 => (1..4_i64, any::<bool>()).prop_map(|(back, tells_fork)| Operation::Restore { back, tells_fork }),
-        1 => Just(Operation::Rebuild),
+        1 => any::<bool>().prop_map(|damaged| Operation::Rebuild { damaged }),
         2 => Just(Operation::CatchUp),
     ]
 }
@@ -104,7 +105,7 @@ fn operation_with_restores() -> impl Strategy<Value = Operation> {
         6 => (1..3_usize).prop_map(|events| Operation::Feed { events }),
         1 => Just(Operation::Tick),
         3 => (1..4_i64, any::<bool>()).prop_map(|(back, tells_fork)| Operation::Restore { back, tells_fork }),
-        1 => Just(Operation::Rebuild),
+        1 => any::<bool>().prop_map(|damaged| Operation::Rebuild { damaged }),
         3 => Just(Operation::CatchUp),
     ]
 }
@@ -230,6 +231,11 @@ fn known_sequences_keep_the_invariants() {
                 answered(),
                 restore(1, false),
             ],
+        ),
+        (
+            "a restore takes back an accepted edit, the database is read again from the beginning, and the last event is \
+             another change of the record",
+            vec![patch(), answered(), restore(1, false), Operation::Rebuild { damaged: true }],
         ),
     ] {
         run(&operations).unwrap_or_else(|broken| panic!("{what}: {broken}"));

@@ -4,6 +4,9 @@
 mod operations;
 
 use std::collections::VecDeque;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use rusqlite::Connection;
 
@@ -179,11 +182,32 @@ impl World {
         }
     }
 
-    /// Ends the process, rebuilds the database, and starts another process.
-    fn rebuild(&mut self) {
+    /// Ends the process, rebuilds the database, and starts another process. `damaged`: breaks the table of rooms before.
+    fn rebuild(&mut self, damaged: bool) {
         let db = self.directory.path().join("replica.db");
+        if damaged {
+            self.break_rooms(&db);
+            self.delete_kept_copies();
+        }
         salvage::rebuild(&db, self.moment().wall).unwrap();
         self.restart();
+    }
+
+    /// Overwrites the first page of the table of rooms.
+    fn break_rooms(&self, db: &Path) {
+        self.script.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        let page = "SELECT rootpage FROM sqlite_schema WHERE name = 'rooms'";
+        let page: u32 = self.script.query_row(page, [], |row| row.get(0)).unwrap();
+        let file = File::options().write(true).open(db).unwrap();
+        file.write_all_at(&[0xa5; 4096], u64::from(page - 1) * 4096).unwrap();
+    }
+
+    /// No more than a few copies are kept, and then a damaged database is not rebuilt.
+    fn delete_kept_copies(&self) {
+        let files = std::fs::read_dir(self.directory.path()).unwrap().map(|entry| entry.unwrap().path());
+        files
+            .filter(|path| path.to_string_lossy().contains(".damaged-"))
+            .for_each(|path| std::fs::remove_file(path).unwrap());
     }
 
     /// Ends the process and starts another on the same database.

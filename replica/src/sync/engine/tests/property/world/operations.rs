@@ -67,7 +67,7 @@ impl World {
                 self.server.restore((self.server.head() - back).max(1), tells_fork);
                 self.drop_connections();
             }
-            Operation::Rebuild => self.rebuild(),
+            Operation::Rebuild { damaged } => self.rebuild(damaged),
             Operation::CatchUp => self.catch_up(),
         }
     }

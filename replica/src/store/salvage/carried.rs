@@ -1,14 +1,16 @@
-//! What a damaged database still gives: local data, which the server does not have, and base images. Must not read or write a database.
+//! What is carried over from a damaged database: what the server does not have, and the base images. Must not read or write a
+//! database.
 
+use hearth_contract::schema::Kind;
 use rusqlite::types::Value as Sql;
 
 use super::inferred_edits::EditTrace;
 use super::reader::SalvagedTable;
 use super::user_objects::UserObject;
 
-/// The tables that are carried over: with data that the server cannot send again, and the base images.
-pub(in crate::store) const LOCAL_TABLES: [&str; 8] =
-    ["edits", "edit_history", "_requests", "_outbox", "_base", "_found_changes", "captures", "sync_log"];
+/// The tables that are carried over whole.
+pub(in crate::store) const CARRIED_TABLES: [&str; 9] =
+    ["edits", "edit_history", "_requests", "_outbox", "_base", "_reconcile", "_found_changes", "captures", "sync_log"];
 
 /// The table in which SQLite counts AUTOINCREMENT ids.
 pub(super) const SEQUENCE_TABLE: &str = "sqlite_sequence";
@@ -24,31 +26,37 @@ const EDIT_ID_COLUMNS: [(&str, &str); 7] = [
     (SEQUENCE_TABLE, "seq"),
 ];
 
-/// The local data of a damaged database.
+/// What is carried over from a damaged database.
 #[derive(Default)]
-pub(super) struct LocalData {
-    /// The local tables by name.
+pub(super) struct Carried {
+    /// The carried tables by name.
     pub tables: Vec<(&'static str, SalvagedTable)>,
+    /// The rows of each kind, if a part of the base images cannot be read. Empty otherwise.
+    pub rows: Vec<(Kind, SalvagedTable)>,
     /// Records that may have lost edits.
     pub traces: Vec<EditTrace>,
     /// Objects that people have added.
     pub user_objects: Vec<UserObject>,
     /// The highest known edit id; 0 without any.
     pub newest_edit_id: i64,
-    /// Server, id, name and environment of the home. None when the home is unknown.
-    pub home: Option<Vec<Sql>>,
-    /// True when the home never had a server.
-    pub is_local: bool,
-    /// True when a person has paused syncing.
-    pub paused: bool,
+    /// The row of `_sync`: column and value. Empty when it cannot be read.
+    pub sync: Vec<(String, Sql)>,
     /// A sentence for each object or edit that cannot be carried over.
     pub lost: Vec<String>,
 }
 
-impl LocalData {
-    /// The rows of a local table; None when the table was not read.
+impl Carried {
+    /// The rows of a carried table; None when the table was not read.
     pub(super) fn table(&self, name: &str) -> Option<&SalvagedTable> {
         self.tables.iter().find(|(table, _)| *table == name).map(|(_, rows)| rows)
+    }
+
+    /// A text of the row of `_sync`.
+    pub(super) fn sync_text(&self, name: &str) -> Option<&str> {
+        match self.sync.iter().find(|(column, _)| column == name) {
+            Some((_, Sql::Text(text))) => Some(text),
+            _ => None,
+        }
     }
 
     /// Raises `newest_edit_id` to the highest id in a table, also of rows that cannot be carried over.

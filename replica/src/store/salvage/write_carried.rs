@@ -1,19 +1,20 @@
-//! Writes salvaged data into a new replica. Must not lose an edit without naming the edit.
+//! Writes what is carried over into a new replica. Must not lose an edit without naming the edit.
 
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 
-use super::local_data::LocalData;
+use super::carried::Carried;
 use super::reader::{SalvagedTable, unless_damaged};
 use super::report::RebuildReport;
-use super::{inferred_edits, user_objects};
+use super::{inferred_edits, rows_as_images, user_objects};
 use crate::store::edits::edit_ids;
 use crate::store::schema::table_sql::column_names;
-use crate::store::{StoreError, base, gate, health, rows, select};
+use crate::store::{StoreError, base, gate, health, reconcile, rows, select};
 
-/// Writes salvaged data into an empty replica.
-pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<RebuildReport, StoreError> {
-    let mut report = RebuildReport { lost: data.lost, ..RebuildReport::default() };
+/// Writes what is carried over into an empty replica.
+pub(super) fn write(connection: &mut Connection, mut data: Carried) -> Result<RebuildReport, StoreError> {
+    let mut report = RebuildReport { lost: std::mem::take(&mut data.lost), ..RebuildReport::default() };
+    // A row takes as long again with triggers, and there can be many rows.
     gate::skip_own_triggers(connection)?;
     gate::sync_tx(connection, |tx| {
         for (name, table) in &data.tables {
@@ -27,10 +28,11 @@ pub(super) fn write(connection: &mut Connection, data: LocalData) -> Result<Rebu
             report.lost.push(sentence);
         }
         tx.execute_batch(RESET_UNPROVEN)?;
-        tx.execute("UPDATE _sync SET paused = ?1", [data.paused])?;
-        report.parked = set_home(tx, data.home.as_deref(), data.is_local)?;
+        rows_as_images::save(tx, &data.rows)?;
+        report.parked = set_place(tx, &data)?;
         make_rows(tx)?;
         report.lost.extend(user_objects::recreate(tx, &data.user_objects)?);
+        report.records = select::count(tx, "SELECT count(*) FROM _base", [])?;
         report.edits = select::count(tx, "SELECT count(*) FROM edits", [])?;
         Ok(())
     })?;
@@ -58,25 +60,37 @@ const RESET_UNPROVEN: &str = "
     DELETE FROM edit_history WHERE id IN (SELECT id FROM edits UNION SELECT edit_id FROM _outbox WHERE part_of IS NOT NULL);
     UPDATE _outbox SET overwritten = 0 WHERE edit_id NOT IN (SELECT id FROM edit_history);
     UPDATE _outbox SET if_match = NULL, if_absent = 0, given_up = 0, maybe_applied = 0, acked_rev = NULL, awaits_record = 0
-        WHERE edit_id NOT IN (SELECT id FROM edits);
-    -- The server may have been restored since. Each version of the server counts as newer than an unknown revision.
-    DELETE FROM _base WHERE deleted AND (fields = '{}' OR NOT EXISTS
-        (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id));
-    UPDATE _base SET rev = NULL, deleted = 0;";
+        WHERE edit_id NOT IN (SELECT id FROM edits);";
 
-/// Deletes the base images of records without edits.
-const DROP_IMAGES: &str = "DELETE FROM _base WHERE NOT EXISTS
-    (SELECT 1 FROM edits e WHERE e.kind = _base.kind AND e.record_id = _base.record_id)";
+/// The columns of `_sync` that are carried over: the home, the place in the feed, what a person wants, and a refill.
+const SYNC_COLUMNS: [&str; 15] = [
+    "server",
+    "home_id",
+    "home_name",
+    "environment",
+    "blocked_by",
+    "backfilled",
+    "cursor",
+    "position",
+    "head",
+    "retention_seconds",
+    "paused",
+    "refill_server",
+    "refill_home_id",
+    "refill_kind",
+    "refill_after_id",
+];
 
-/// Stores the home. Without a known home every edit waits for a person, and no other record is kept; returns the number of these
-/// edits. `is_local`: the home never had a server.
-fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Result<usize, StoreError> {
-    if is_local {
+/// Stores the home and the place in the feed, and begins the reconcile that fetches all records again, as a rebuild of a sound
+/// database does. The feed is read from its beginning when records were missing before, or when that cannot be read. Without a known
+/// home every edit waits for a person. Returns the number of edits that wait.
+fn set_place(tx: &Transaction<'_>, data: &Carried) -> Result<usize, StoreError> {
+    if data.sync_text("phase") == Some("local") {
         return Ok(0);
     }
-    tx.execute("UPDATE _sync SET phase = 'new'", [])?;
-    let Some(home) = home else {
-        tx.execute(DROP_IMAGES, [])?;
+    if data.sync_text("home_id").is_none() {
+        tx.execute("UPDATE _sync SET phase = 'new'", [])?;
+        base::forget_revs(tx, 0, false)?;
         return Ok(tx.execute(
             "UPDATE edits SET state = 'rejected', reason_code = 'from_a_copy',
                  reason = 'The database was damaged and does not tell which home this edit is for. If it is for this home, \
@@ -84,14 +98,23 @@ fn set_home(tx: &Transaction<'_>, home: Option<&[Sql]>, is_local: bool) -> Resul
              WHERE id NOT IN (SELECT next_edit FROM _outbox WHERE next_edit IS NOT NULL)",
             [],
         )?);
-    };
-    let text = "UPDATE _sync SET server = ?1, home_id = ?2, home_name = ?3, environment = ?4";
-    tx.execute(text, params_from_iter(home))?;
+    }
+    for (column, value) in data.sync.iter().filter(|(column, _)| SYNC_COLUMNS.contains(&column.as_str())) {
+        // A value that the column refuses is damaged, and the column keeps its default.
+        unless_damaged(tx.execute(&format!("UPDATE _sync SET {column} = ?1"), [value]).map_err(StoreError::from))?;
+    }
+    if data.table("_reconcile").is_none_or(|reconcile| !reconcile.complete) {
+        tx.execute("DELETE FROM _reconcile", [])?;
+        tx.execute("UPDATE _sync SET backfilled = 0", [])?;
+    }
+    let from_beginning = "UPDATE _sync SET cursor = NULL, position = 0, head = NULL
+         WHERE NOT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile)";
+    tx.execute(from_beginning, [])?;
+    reconcile::begin_anew(tx)?;
     Ok(0)
 }
 
-/// Makes the row of each record: base image and edits. A base image of which no row can be made is damaged, and is dropped. The
-/// server shows each record again; until then the rows show what was salvaged.
+/// Makes the row of each record: its base image, with its edits laid over. A base image that makes no row is damaged, and is dropped.
 fn make_rows(tx: &Transaction<'_>) -> Result<(), StoreError> {
     let text = "SELECT kind, record_id FROM _base UNION SELECT kind, record_id FROM edits";
     let records = select::all(tx, text, [], |row| Ok((rows::kind(row, 0)?, row.get::<_, String>(1)?)))?;
