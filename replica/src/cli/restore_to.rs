@@ -9,8 +9,8 @@ use clap::Args;
 use hearth_contract::schema::Kind;
 use hearth_replica::profile::Profile;
 use hearth_replica::sync::{
-    self, Identity, RefillError, RefillPlan, RefillReport, SyncConfig, SyncError, SyncLock, Until, fetch_feed_head,
-    fetch_identity, plan_refill, refill_home,
+    self, ClientError, Identity, RefillError, RefillPlan, RefillReport, SyncConfig, SyncError, SyncLock, Until,
+    fetch_feed_head, fetch_identity, plan_refill, refill_home,
 };
 use hearth_replica::{Phase, log};
 use secrecy::SecretString;
@@ -24,9 +24,9 @@ use super::{duration, init, lock_holder, output, progress, runtime, signals, syn
 /// How long one command sends records. The same command goes on after it.
 const REFILL_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
-/// The warning for a replica whose first sync or reconcile has not ended.
-const PART_WARNING: &str = "warning: this replica does not have all records of its home, because its last sync has not ended; \
-     if another device has them all, restore from that one";
+/// The warning for a replica whose first sync, reconcile or rebuild has not ended.
+const PART_WARNING: &str = "warning: this replica may lack records of its home, or have older ones, because a sync or a rebuild \
+     has not ended; what is missing here will be missing on every device, so restore from one that is in step if there is one";
 
 /// Arguments of `restore-to`.
 #[derive(Debug, Args)]
@@ -54,9 +54,13 @@ impl RestoreTo {
         signals::listen()?;
         let db = &context.profile.db;
         let status = context.open_existing()?.status()?;
-        let Some(from) = status.home_id.clone().filter(|_| status.phase != Phase::Local) else {
+        if status.phase == Phase::Local {
             return Err(Failure::new(Exit::Failure, "this replica has had no server, so none is lost")
                 .hint(format!("hearth-replica init --server {}", self.server)));
+        }
+        let Some(from) = status.home_id.clone() else {
+            return Err(Failure::new(Exit::Failure, "the database does not say which home it is a replica of")
+                .hint("hearth-replica export FILE, to keep what it shows"));
         };
         if status.phase == Phase::Paused {
             // After the last record, the replica could not follow the home.
@@ -68,15 +72,19 @@ impl RestoreTo {
         let is_unread = matches!(status.phase, Phase::New | Phase::Backfilling);
         let has_begun =
             plan.server.as_ref() == Some(&server) || is_unread && context.profile.server.as_ref() == Some(&server);
+        let before = context.setup_profile()?.saved()?;
         let key = self.key(context, &server, has_begun)?;
-        let asked = async {
-            let identity = fetch_identity(&server, &key).await?;
-            Ok((identity, fetch_feed_head(&server, &key).await?))
-        };
-        let (identity, head) = runtime::block_on(asked)?;
+        let asked = async { Ok(fetch_identity(&server, &key).await) };
+        let identity = runtime::block_on(asked)?.map_err(|error| match error {
+            // The key of the profile may be of the lost server, at the same address.
+            ClientError::Refused(401, _) => {
+                Failure::from(error).hint("repeat the command with --ask-key, or with --key-file FILE")
+            }
+            error => error.into(),
+        })?;
         // The home of a refill that was cut may be gone for good.
-        let is_another = plan.home_id.as_ref().is_some_and(|begun| *begun != identity.home_id);
-        let given_up = plan.server.take_if(|_| is_another);
+        let is_noted = plan.home_id.as_ref() == Some(&identity.home_id);
+        let given_up = plan.server.take_if(|_| !is_noted);
         if is_unread && identity.home_id == from && identity.refilled_from.is_some() {
             // An earlier run has filled the home, and was cut off before its first sync ended.
             let lock = lock_holder::take_lock(&context.profile)?;
@@ -85,8 +93,8 @@ impl RestoreTo {
             return self.follow(context, config, lock, report, &identity);
         }
         check(&identity, &from)?;
-        if plan.home_id.as_ref() != Some(&identity.home_id) {
-            check_empty(&identity, head, &from, &server)?;
+        if !is_noted {
+            check_empty(&identity, &from, &server, &key)?;
         }
         let instead = given_up.as_deref();
         if plan.server.is_none() && !self.is_agreed(&plan, &server, &identity, instead)? {
@@ -94,25 +102,13 @@ impl RestoreTo {
             return Ok(());
         }
         let lock = lock_holder::take_lock(&context.profile)?;
-        let before = context.setup_profile()?.saved()?;
-        // The key is kept before the home is bound to it: after a cut, only this key may go on.
-        let profile = save_profile(context, server.clone(), key.clone())?;
-        let bar = progress::bar(plan.records, "sending");
-        let sent = |records: usize| bar.set_position(records as u64);
-        let refilled = refill_home(db, &server, &key, &identity, &from, sent);
-        let late = || {
-            Failure::new(Exit::Unreachable, "the server has not taken all records within a day")
-                .hint("repeat the command; it goes on where it was")
-        };
-        // After a signal, the same command goes on where it was.
-        let ended = runtime::block_on(signals::run_within(REFILL_LIMIT, refilled))?.ok_or_else(late)?;
-        if ended.is_err() && !plan_refill(db).is_ok_and(|plan| plan.home_id.as_ref() == Some(&identity.home_id)) {
-            // The server has bound nothing to this key. The server and the key that were kept before may go on.
-            before.put_back()?;
-        }
-        let report = ended?;
-        bar.finish_and_clear();
-
+        let (profile, report) = fill(context, &server, &key, &identity, &from, plan.records).inspect_err(|_| {
+            // The server has bound nothing to the new key. The server and the key that were kept before may go on.
+            let is_unbound = plan_refill(db).is_ok_and(|plan| plan.home_id.as_ref() != Some(&identity.home_id));
+            if let Some(Err(error)) = is_unbound.then(|| before.put_back()) {
+                output::message(&format!("the profile could not be put back: {error}"));
+            }
+        })?;
         let config = SyncConfig { server, key, ..config_of(&profile)? };
         self.follow(context, config, lock, report, &identity)
     }
@@ -198,6 +194,29 @@ impl RestoreTo {
     }
 }
 
+/// Saves the server and the key, and sends the records.
+fn fill(
+    context: &Context,
+    server: &str,
+    key: &SecretString,
+    identity: &Identity,
+    from: &str,
+    records: usize,
+) -> Result<(Profile, RefillReport), Failure> {
+    // The key is kept before the home is bound to it: after a cut, only this key may go on.
+    let profile = save_profile(context, server.to_owned(), key.clone())?;
+    let bar = progress::bar(records, "sending");
+    let sent = |records: usize| bar.set_position(records as u64);
+    let refilled = refill_home(&context.profile.db, server, key, identity, from, sent);
+    // After a signal, the same command goes on where it was.
+    let ended = runtime::block_on(signals::run_within(REFILL_LIMIT, refilled))?.ok_or_else(|| {
+        Failure::new(Exit::Unreachable, "the server has not taken all records within a day")
+            .hint("repeat the command; it goes on where it was")
+    })?;
+    bar.finish_and_clear();
+    Ok((profile, ended?))
+}
+
 /// Refuses a key that cannot fill its home.
 fn check(identity: &Identity, from: &str) -> Result<(), Failure> {
     if identity.home_id == from {
@@ -213,15 +232,16 @@ fn check(identity: &Identity, from: &str) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a home that has events. The server itself lets a refill begin again that was given up; what the home has of it may be out of
-/// date.
-fn check_empty(identity: &Identity, head: Option<i64>, from: &str, server: &str) -> Result<(), Failure> {
+/// Refuses a home that has records, or had some. The server lets the same key begin a refill again that was given up, and records that
+/// are there then count as sent, with the values that they had.
+fn check_empty(identity: &Identity, from: &str, server: &str, key: &SecretString) -> Result<(), Failure> {
     if identity.refilled_from.as_deref() == Some(from) {
-        let text = "another replica has filled this home with the records of the lost home";
+        let text = "this home was filled with the records of the lost home before";
         return Err(Failure::new(Exit::NeedsYou, text)
             .hint(format!("hearth-replica init --server {server} --take-over, to follow it with this replica")));
     }
-    match head {
+    let asked = async { Ok(fetch_feed_head(server, key).await?) };
+    match runtime::block_on(asked)? {
         Some(1..) => {
             Err(RefillError::NotEmpty("this home is not empty: it has records, or had some".to_owned()).into())
         }

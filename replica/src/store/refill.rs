@@ -108,7 +108,7 @@ pub(crate) fn is_whole(connection: &Connection) -> Result<bool, StoreError> {
 pub(crate) struct SentRecord {
     /// The fields that are not null, the id and `created_at`.
     pub fields: Fields,
-    /// True when a reference is left out, because the replica has not received the record that it names.
+    /// True when a reference is left out, because the replica does not have the record that it names.
     pub lacks_reference: bool,
 }
 

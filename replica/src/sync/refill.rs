@@ -38,7 +38,7 @@ pub enum RefillError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The home of the key has records, or had some; with the server's sentence.
+    /// The home of the key has records, or had some; with a sentence about it.
     #[error("{0}")]
     NotEmpty(String),
     /// The server refuses records or a file: one sentence for each, at most [`NAMED_MAX`].
@@ -53,7 +53,7 @@ pub struct RefillReport {
     pub records: usize,
     /// Documents that were sent without their file, because its bytes are not on this machine.
     pub without_file: usize,
-    /// Records that were sent without a reference, because the replica has not received the record that it names.
+    /// Records that were sent without a reference, because the replica does not have the record that it names.
     pub without_reference: usize,
 }
 
@@ -62,7 +62,7 @@ pub struct RefillReport {
 pub struct RefillPlan {
     /// The number of records.
     pub records: usize,
-    /// False: the replica has only a part of the home's records, because a first sync or a reconcile has not ended.
+    /// False: the replica may have only a part of the home's records, because a first sync, a reconcile or a rebuild has not ended.
     pub is_whole: bool,
     /// The address of the server whose home is being filled. None: no refill has begun.
     pub server: Option<String>,
