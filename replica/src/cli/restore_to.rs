@@ -96,6 +96,9 @@ impl RestoreTo {
         if !is_noted {
             check_empty(&identity, &from, &server, &key)?;
         }
+        if !plan.is_whole {
+            output::message(PART_WARNING);
+        }
         let instead = given_up.as_deref();
         if plan.server.is_none() && !self.is_agreed(&plan, &server, &identity, instead)? {
             output::message("nothing was sent");
@@ -147,9 +150,6 @@ impl RestoreTo {
         identity: &Identity,
         instead: Option<&str>,
     ) -> Result<bool, Failure> {
-        if !plan.is_whole {
-            output::message(PART_WARNING);
-        }
         if self.yes {
             return Ok(true);
         }

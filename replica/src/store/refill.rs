@@ -46,11 +46,20 @@ pub(crate) fn reason(server: &str) -> String {
 pub(crate) fn begin(connection: &mut Connection, server: &str, home_id: &str) -> Result<(), StoreError> {
     let text = "UPDATE _sync SET refill_kind = CASE refill_home_id WHEN ?2 THEN refill_kind END,
              refill_after_id = CASE refill_home_id WHEN ?2 THEN refill_after_id END,
-             refill_server = ?1, refill_home_id = ?2, phase = ?3, blocked_by = ?4, reason = ?5";
+             refill_server = ?1, refill_home_id = ?2";
     gate::sync_tx(connection, |tx| {
-        tx.execute(text, (server, home_id, Phase::Blocked, BlockCause::Refill, reason(server)))?;
+        tx.execute(text, (server, home_id))?;
+        block(tx)?;
         log(tx, LogLevel::Warning, &format!("The records of this replica go to an empty home on {server}."))
     })
+}
+
+/// Shows that nothing is synced during a refill, if there is one.
+pub(crate) fn block(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let Some(refill) = load(tx)? else { return Ok(()) };
+    let text = "UPDATE _sync SET phase = ?1, blocked_by = ?2, reason = ?3";
+    tx.execute(text, (Phase::Blocked, BlockCause::Refill, reason(&refill.server)))?;
+    Ok(())
 }
 
 /// Undoes [`begin`], when the server refuses the refill. `before`: the unfinished refill of another home.

@@ -20,15 +20,16 @@ pub(crate) fn begin(connection: &mut Connection, cause: &ReconcileCause) -> Resu
 }
 
 /// Begins a reconcile that fetches all records again, because the rows are not trusted: no revision is known afterwards,
-/// so every version of the server is newer. A server that does not know the cursor may have any history.
-pub(in crate::store) fn begin_anew(tx: &Transaction<'_>) -> Result<(), StoreError> {
+/// so every version of the server is newer. A server that does not know the cursor may have any history. `knows_all`: no base image
+/// is missing.
+pub(in crate::store) fn begin_anew(tx: &Transaction<'_>, knows_all: bool) -> Result<(), StoreError> {
     // `rebuild` syncs first if it can, so `blocked_by` is the answer of the present server.
     let is_unknown = "SELECT blocked_by IS ?1 FROM _sync";
     if tx.query_row(is_unknown, [BlockCause::UnknownCursor], |row| row.get(0))? {
         begin_with_unknown_history(tx)?;
     } else {
         let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
-        if tx.query_row(is_whole, [], |row| row.get(0))? {
+        if knows_all && tx.query_row(is_whole, [], |row| row.get(0))? {
             // A restore before the end of the reconcile must not take these edits for lost.
             lost::note_overwritten(tx, false)?;
         }

@@ -51,6 +51,11 @@ impl Carried {
         self.tables.iter().find(|(table, _)| *table == name).map(|(_, rows)| rows)
     }
 
+    /// True when every row of a carried table was read.
+    pub(super) fn is_complete(&self, name: &str) -> bool {
+        self.table(name).is_some_and(|table| table.complete)
+    }
+
     /// A text of the row of `_sync`.
     pub(super) fn sync_text(&self, name: &str) -> Option<&str> {
         match self.sync.iter().find(|(column, _)| column == name) {

@@ -69,15 +69,15 @@ fn read_copy(copy: OpenedCopy, blank: &Connection, data: &mut Carried) -> Result
         data.traces = inferred_edits::find_traces(&connection, images)?;
         data.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
     }
-    if data.table("_base").is_some_and(|images| !images.complete) {
+    if !data.is_complete("_base") {
         data.rows = rows_as_images::read(&connection)?;
     }
-    if data.table("captures").is_some_and(|captures| !captures.complete) {
+    if !data.is_complete("captures") {
         data.lost.push(
             "A part of the captures cannot be read; those that were not sent are in the file that is kept.".to_owned(),
         );
     }
-    if data.table("edit_history").is_some_and(|history| !history.complete) {
+    if !data.is_complete("edit_history") {
         let lost = "A part of the history of edits cannot be read; the missing entries are in the file that is kept.";
         data.lost.push(lost.to_owned());
     }

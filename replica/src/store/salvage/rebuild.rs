@@ -19,7 +19,7 @@ use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::files::{beside, companion, holds_bytes, private_file};
 use crate::store::schema::search;
 use crate::store::sync_log::log;
-use crate::store::{StoreError, gate, health, integrity, marks, open, reconcile, select};
+use crate::store::{StoreError, gate, health, integrity, marks, open, reconcile, refill, select};
 
 /// Prepares a database to be read anew from the server. A sound database keeps its rows until the server's versions replace
 /// them. A damaged database becomes a new one with the edits and records that can be read.
@@ -52,7 +52,8 @@ fn fetch_all_again(db: &Path) -> Result<RebuildReport, StoreError> {
         search::refill(tx)?;
         // A home without a server is read from nowhere.
         if !tx.query_row("SELECT phase = 'local' FROM _sync", [], |row| row.get(0))? {
-            reconcile::begin_anew(tx)?;
+            reconcile::begin_anew(tx, true)?;
+            refill::block(tx)?;
         }
         select::count(tx, "SELECT count(*) FROM edits", [])
     })?;

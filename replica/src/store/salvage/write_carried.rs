@@ -9,7 +9,7 @@ use super::report::RebuildReport;
 use super::{inferred_edits, rows_as_images, user_objects};
 use crate::store::edits::edit_ids;
 use crate::store::schema::table_sql::column_names;
-use crate::store::{StoreError, base, gate, health, reconcile, rows, select};
+use crate::store::{StoreError, base, gate, health, reconcile, refill, rows, select};
 
 /// Writes what is carried over into an empty replica.
 pub(super) fn write(connection: &mut Connection, mut data: Carried) -> Result<RebuildReport, StoreError> {
@@ -28,7 +28,7 @@ pub(super) fn write(connection: &mut Connection, mut data: Carried) -> Result<Re
             report.lost.push(sentence);
         }
         tx.execute_batch(RESET_UNPROVEN)?;
-        rows_as_images::save(tx, &data.rows)?;
+        rows_as_images::save(tx, &data.rows, data.is_complete("edits"))?;
         report.parked = set_place(tx, &data)?;
         make_rows(tx)?;
         report.lost.extend(user_objects::recreate(tx, &data.user_objects)?);
@@ -103,14 +103,15 @@ fn set_place(tx: &Transaction<'_>, data: &Carried) -> Result<usize, StoreError> 
         // A value that the column refuses is damaged, and the column keeps its default.
         unless_damaged(tx.execute(&format!("UPDATE _sync SET {column} = ?1"), [value]).map_err(StoreError::from))?;
     }
-    if data.table("_reconcile").is_none_or(|reconcile| !reconcile.complete) {
+    if !data.is_complete("_reconcile") {
         tx.execute("DELETE FROM _reconcile", [])?;
         tx.execute("UPDATE _sync SET backfilled = 0", [])?;
     }
     let from_beginning = "UPDATE _sync SET cursor = NULL, position = 0, head = NULL
          WHERE NOT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile)";
     tx.execute(from_beginning, [])?;
-    reconcile::begin_anew(tx)?;
+    reconcile::begin_anew(tx, data.is_complete("_base"))?;
+    refill::block(tx)?;
     Ok(0)
 }
 

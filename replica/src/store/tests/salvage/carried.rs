@@ -157,6 +157,9 @@ fn rows_stand_for_base_images_that_cannot_be_read() {
     assert_eq!((report.records, report.edits), (1, 2));
     wreck.shows("SELECT r.name, floor, title FROM rooms r, tasks", json!(["Kitchen", "1", "Sweep"]));
     assert_eq!(wreck.column("SELECT title FROM search ORDER BY title"), json!(["Kitchen", "Sweep"]));
+    // The revisions are unknown by now.
+    assert_eq!(wreck.rebuilt_without("_base").records, 1);
+    wreck.shows("SELECT name, floor, rev FROM rooms", json!(["Kitchen", "1", null]));
     wreck.hear(event(7, "updated", "vehicle", CAR, json!({ "name": "Van", "year": 2001 })));
     wreck.shows("SELECT name, color, year FROM vehicles", json!(["Van", "red", 2001]));
 }

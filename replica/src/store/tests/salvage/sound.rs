@@ -131,6 +131,27 @@ fn damaged_database_in_step_goes_on_from_its_cursor() {
     assert_eq!(wreck.plan(), [1, 2]);
 }
 
+/// A record whose base image cannot be read does not show what its edits were, so they do not count as overwritten.
+#[test]
+fn damage_of_base_images_hides_no_lost_edit() {
+    let mut wreck = Wreck::new();
+    let scene = &mut wreck.scene;
+    scene.send(1);
+    scene.send(2);
+    let keys = [1, 2].map(|edit| scene.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
+    let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
+    let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
+    scene.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]).is_at_present(7);
+    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
+    scene.does("UPDATE rooms SET name = 'Hall'; UPDATE tasks SET notes = 'Mine'");
+    wreck.rebuilt_without("_base");
+    wreck.recovers(&restored(None));
+    wreck.is_listed(Kind::Room, vec![record(ROOM, 3, json!({ "name": "Kitchen", "floor": "1" }))], 3);
+    wreck.sweeps(Kind::Room, &[(ROOM, 3)], 3).sweeps(Kind::Task, &[], 3).finishes();
+    let lost = "SELECT id FROM edits WHERE state = 'conflict' AND reason_code = 'lost_by_server' ORDER BY id";
+    assert_eq!(wreck.column(lost), json!([1, 2]));
+}
+
 /// A restored server has lost a record, and an edit of it waits: it can be made again.
 #[test]
 fn rebuild_keeps_the_reason_of_an_edit_whose_record_was_lost() {
