@@ -201,7 +201,10 @@ impl SavedProfile {
         self.0.iter().try_for_each(|(path, bytes)| {
             let written = match bytes {
                 Some(bytes) => write_whole(path, bytes.expose_secret()),
-                None => fs::remove_file(path),
+                None => fs::remove_file(path).or_else(|error| match error.kind() {
+                    io::ErrorKind::NotFound => Ok(()),
+                    _ => Err(error),
+                }),
             };
             written.map_err(|error| ProfileError::File(path.clone(), error))
         })

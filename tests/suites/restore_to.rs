@@ -158,7 +158,7 @@ async fn cut_refill_is_given_up_for_its_own_home() {
     assert_eq!(device.run_text(&["verify"]).0, 0);
     assert!(records(&client).await.iter().any(|record| record["name"] == "Shed"));
 
-    // The half-filled home has older values of the records by now.
+    // The records may have changed since the half-filled home received them.
     server.kill();
     let (_server, _) = half.serve(&UNLIMITED);
     let before = profile(&device);

@@ -150,8 +150,7 @@ impl Init {
         if !self.take_over {
             let text =
                 format!("the home of the key was filled with the records of the home of {}", profile.db.display());
-            return Err(Failure::new(Exit::Failure, text)
-                .hint(format!("hearth-replica init --server {server} --take-over, to follow it with this replica")));
+            return Err(Failure::new(Exit::Failure, text).hint(take_over_advice(server)));
         }
         let _lock = lock_holder::take_lock(profile)?;
         Ok(replica.take_over(server, identity)?)
@@ -192,6 +191,11 @@ impl Init {
         let is_other = self.key_file.as_ref().map_or(self.ask_key, |given| file.as_ref() != Some(given));
         is_other.then_some(variable)
     }
+}
+
+/// What to type to follow a home that was filled with the records of the lost home.
+pub(super) fn take_over_advice(server: &str) -> String {
+    format!("hearth-replica init --server {server} --take-over, to follow it with this replica")
 }
 
 /// The key of a server from the sources of `init`, and true when the server has issued it just now.

@@ -1,4 +1,4 @@
-//! `rebuild`: downloads the database again, and keeps its edits and what it shows meanwhile. Must not know how the store rebuilds.
+//! `rebuild`: downloads the database again, and keeps its edits and its records until then. Must not know how the store rebuilds.
 
 use std::time::{Duration, Instant};
 
@@ -125,6 +125,7 @@ impl Rebuild {
         let db = &context.profile.db;
         let deadline = Instant::now() + self.timeout;
         if context.open_or_create().is_ok_and(|replica| is_in_use(&replica)) {
+            // A damaged database is rebuilt in either case.
             is_server_there(context, &config, self.timeout)?;
         }
         hearth_replica::request_rebuild(db)?;

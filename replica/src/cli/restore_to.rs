@@ -74,14 +74,7 @@ impl RestoreTo {
             plan.server.as_ref() == Some(&server) || is_unread && context.profile.server.as_ref() == Some(&server);
         let before = context.setup_profile()?.saved()?;
         let key = self.key(context, &server, has_begun)?;
-        let asked = async { Ok(fetch_identity(&server, &key).await) };
-        let identity = runtime::block_on(asked)?.map_err(|error| match error {
-            // The key of the profile may be of the lost server, at the same address.
-            ClientError::Refused(401, _) => {
-                Failure::from(error).hint("repeat the command with --ask-key, or with --key-file FILE")
-            }
-            error => error.into(),
-        })?;
+        let identity = identify(&server, &key)?;
         // The home of a refill that was cut may be gone for good.
         let is_noted = plan.home_id.as_ref() == Some(&identity.home_id);
         let given_up = plan.server.take_if(|_| !is_noted);
@@ -194,6 +187,17 @@ impl RestoreTo {
     }
 }
 
+/// Fetches the home of a key. The key of the profile may be of the lost server, at the same address.
+fn identify(server: &str, key: &SecretString) -> Result<Identity, Failure> {
+    let asked = async { Ok(fetch_identity(server, key).await) };
+    runtime::block_on(asked)?.map_err(|error| match error {
+        ClientError::Refused(401, _) => {
+            Failure::from(error).hint("repeat the command with --ask-key, or with --key-file FILE")
+        }
+        error => error.into(),
+    })
+}
+
 /// Saves the server and the key, and sends the records.
 fn fill(
     context: &Context,
@@ -237,8 +241,7 @@ fn check(identity: &Identity, from: &str) -> Result<(), Failure> {
 fn check_empty(identity: &Identity, from: &str, server: &str, key: &SecretString) -> Result<(), Failure> {
     if identity.refilled_from.as_deref() == Some(from) {
         let text = "this home was filled with the records of the lost home before";
-        return Err(Failure::new(Exit::NeedsYou, text)
-            .hint(format!("hearth-replica init --server {server} --take-over, to follow it with this replica")));
+        return Err(Failure::new(Exit::NeedsYou, text).hint(init::take_over_advice(server)));
     }
     let asked = async { Ok(fetch_feed_head(server, key).await?) };
     match runtime::block_on(asked)? {

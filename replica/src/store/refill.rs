@@ -107,12 +107,6 @@ pub(crate) fn profile(connection: &Connection) -> Result<Option<Fields>, StoreEr
     Ok(found.map(|stored| without_nulls(stored.fields)).filter(|fields| !fields.is_empty()))
 }
 
-/// True when the replica has had all records of its home, and no reconcile is running.
-pub(crate) fn is_whole(connection: &Connection) -> Result<bool, StoreError> {
-    let text = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
-    Ok(connection.query_row(text, [], |row| row.get(0))?)
-}
-
 /// A record as the create of a refill has it.
 pub(crate) struct SentRecord {
     /// The fields that are not null, the id and `created_at`.

@@ -20,7 +20,7 @@ use super::wire::{self, HttpRequest};
 use crate::model::FILE_SHA256;
 use crate::store::file_store::bytes;
 use crate::store::refill::{self, SentRecord};
-use crate::store::{Connection, StoreError, open};
+use crate::store::{Connection, StoreError, open, reconcile};
 
 /// Records in one call, at most (contract 7).
 const CALL_RECORDS_MAX: usize = 50;
@@ -74,7 +74,7 @@ pub struct RefillPlan {
 pub fn plan_refill(db: &Path) -> Result<RefillPlan, StoreError> {
     let connection = open::read_write(db)?;
     let (server, home_id) = refill::load(&connection)?.map(|refill| (refill.server, refill.home_id)).unzip();
-    let (records, is_whole) = (refill::count(&connection)?, refill::is_whole(&connection)?);
+    let (records, is_whole) = (refill::count(&connection)?, reconcile::is_whole(&connection)?);
     Ok(RefillPlan { records, is_whole, server, home_id })
 }
 

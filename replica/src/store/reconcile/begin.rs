@@ -28,8 +28,7 @@ pub(in crate::store) fn begin_anew(tx: &Transaction<'_>, knows_all: bool) -> Res
     if tx.query_row(is_unknown, [BlockCause::UnknownCursor], |row| row.get(0))? {
         begin_with_unknown_history(tx)?;
     } else {
-        let is_whole = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
-        if knows_all && tx.query_row(is_whole, [], |row| row.get(0))? {
+        if knows_all && is_whole(tx)? {
             // A restore before the end of the reconcile must not take these edits for lost.
             lost::note_overwritten(tx, false)?;
         }
@@ -54,6 +53,12 @@ pub(in crate::store) fn begin_anew(tx: &Transaction<'_>, knows_all: bool) -> Res
 /// Begins a reconcile with a server whose history may be another one from its beginning. The feed is read from its beginning.
 pub(in crate::store) fn begin_with_unknown_history(tx: &Transaction<'_>) -> Result<(), StoreError> {
     begin_in(tx, &ReconcileCause::Restored { resume: None, fork: None }, false).map(drop)
+}
+
+/// True when a backfill has reached the head and no reconcile is running, so the replica has had all records of its home.
+pub(crate) fn is_whole(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile) FROM _sync";
+    Ok(connection.query_row(text, [], |row| row.get(0))?)
 }
 
 /// `ends_backfill`: true when the reconcile completes a backfill that has reached the head.

@@ -20,7 +20,7 @@ mod sentences;
 mod sweep;
 pub(crate) mod verify;
 
-pub(crate) use self::begin::begin;
+pub(crate) use self::begin::{begin, is_whole};
 pub(super) use self::begin::{begin_anew, begin_at_the_present, begin_with_unknown_history, cause_to_reconcile};
 pub(crate) use self::finish::finish;
 pub(crate) use self::listing::records_to_fetch;

@@ -7,6 +7,7 @@ use rusqlite::types::Value as Sql;
 use super::inferred_edits::EditTrace;
 use super::reader::SalvagedTable;
 use super::user_objects::UserObject;
+use crate::store::health;
 
 /// The tables that are carried over whole.
 pub(in crate::store) const CARRIED_TABLES: [&str; 9] =
@@ -31,7 +32,7 @@ const EDIT_ID_COLUMNS: [(&str, &str); 7] = [
 pub(super) struct Carried {
     /// The carried tables by name.
     pub tables: Vec<(&'static str, SalvagedTable)>,
-    /// The rows of each kind, if a part of the base images cannot be read. Empty otherwise.
+    /// The rows of each kind, if a base image is missing. Empty otherwise.
     pub rows: Vec<(Kind, SalvagedTable)>,
     /// Records that may have lost edits.
     pub traces: Vec<EditTrace>,
@@ -54,6 +55,16 @@ impl Carried {
     /// True when every row of a carried table was read.
     pub(super) fn is_complete(&self, name: &str) -> bool {
         self.table(name).is_some_and(|table| table.complete)
+    }
+
+    /// True when every base image was read, and each one is valid.
+    pub(super) fn has_all_images(&self) -> bool {
+        let is_valid = |fields| health::is_valid_text("_base", "fields", fields);
+        self.table("_base").is_some_and(|images| {
+            images.complete
+                && images.invalid_rows.is_empty()
+                && images.rows.iter().all(|row| images.text(row, "fields").is_some_and(is_valid))
+        })
     }
 
     /// A text of the row of `_sync`.

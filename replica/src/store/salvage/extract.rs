@@ -69,7 +69,7 @@ fn read_copy(copy: OpenedCopy, blank: &Connection, data: &mut Carried) -> Result
         data.traces = inferred_edits::find_traces(&connection, images)?;
         data.lost.push("A part of the edits cannot be read; some may be missing.".to_owned());
     }
-    if !data.is_complete("_base") {
+    if !data.has_all_images() {
         data.rows = rows_as_images::read(&connection)?;
     }
     if !data.is_complete("captures") {

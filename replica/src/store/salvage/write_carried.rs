@@ -110,7 +110,7 @@ fn set_place(tx: &Transaction<'_>, data: &Carried) -> Result<usize, StoreError> 
     let from_beginning = "UPDATE _sync SET cursor = NULL, position = 0, head = NULL
          WHERE NOT backfilled AND NOT EXISTS (SELECT 1 FROM _reconcile)";
     tx.execute(from_beginning, [])?;
-    reconcile::begin_anew(tx, data.is_complete("_base"))?;
+    reconcile::begin_anew(tx, data.has_all_images())?;
     refill::block(tx)?;
     Ok(0)
 }

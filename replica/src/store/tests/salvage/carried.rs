@@ -165,6 +165,17 @@ fn rows_stand_for_base_images_that_cannot_be_read() {
 }
 
 #[test]
+fn row_stands_for_base_image_that_is_not_valid() {
+    let mut scene = Scene::new();
+    scene.hear(event(5, "created", "room", ROOM, json!({ "name": "Kitchen" })));
+    scene.hear(event(6, "created", "task", TASK, json!({ "title": "Sweep" })));
+    let mut wreck = Wreck::of(scene);
+    wreck.forces("UPDATE _base SET fields = '{' WHERE kind = 'room'");
+    assert_eq!(wreck.rebuilt().records, 2);
+    wreck.shows("SELECT name, title FROM rooms, tasks", json!(["Kitchen", "Sweep"]));
+}
+
+#[test]
 fn base_image_that_makes_no_row_is_dropped() {
     let mut scene = Scene::new();
     scene.hear(event(5, "created", "vehicle", CAR, json!({ "name": "Van", "year": 2001 })));

@@ -1,9 +1,23 @@
-//! `rebuild` of a sound database: everything is read again, and rows stay until then.
+//! How the sync goes on after a rebuild: from its place in the feed, with its reconcile and its lost edits. The rows of a sound
+//! database stay until they are read again.
 
 use super::*;
 use crate::store::tests::reconcile::{record, restored};
 
 const ALL_RECORDS: ReconcileScope = ReconcileScope::Everything { since: None };
+
+/// The wreck after both edits are confirmed, at the head.
+fn with_confirmed_edits() -> Wreck {
+    let mut wreck = Wreck::new();
+    wreck.send(1);
+    wreck.send(2);
+    let keys = [1, 2].map(|edit| wreck.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
+    let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
+    let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
+    wreck.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]).is_at_present(7);
+    assert_eq!(wreck.outcomes(), "1 confirmed, 2 confirmed");
+    wreck
+}
 
 #[test]
 fn sound_database_keeps_rows() {
@@ -66,17 +80,8 @@ fn rebuild_keeps_pending_restore() {
 #[test]
 fn rebuild_without_a_cursor_detects_restored_server() {
     for (room, head) in [(3, 4), (3, 90)] {
-        let mut wreck = Wreck::new();
-        let scene = &mut wreck.scene;
-        for edit in [1, 2] {
-            scene.send(edit);
-        }
-        let keys = [1, 2].map(|edit| scene.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
-        let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
-        let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
-        scene.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]).is_at_present(7);
-        assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
-        scene.does("DROP TABLE _reconcile");
+        let mut wreck = with_confirmed_edits();
+        wreck.does("DROP TABLE _reconcile");
         assert!(wreck.rebuilt().kept_as.is_some());
         let scene = &mut wreck.scene;
         // An event from before the copy, and a new event of the restored server.
@@ -134,16 +139,8 @@ fn damaged_database_in_step_goes_on_from_its_cursor() {
 /// A record whose base image cannot be read does not show what its edits were, so they do not count as overwritten.
 #[test]
 fn damage_of_base_images_hides_no_lost_edit() {
-    let mut wreck = Wreck::new();
-    let scene = &mut wreck.scene;
-    scene.send(1);
-    scene.send(2);
-    let keys = [1, 2].map(|edit| scene.one(&format!("SELECT idempotency_key FROM edits WHERE id = {edit}")));
-    let floor = event(6, "updated", "room", ROOM, json!({ "name": "Kitchen", "floor": "2" }));
-    let made = event(7, "created", "task", TASK, json!({ "title": "Sweep" }));
-    scene.hear([with_key(floor, &keys[0]), with_key(made, &keys[1])]).is_at_present(7);
-    assert_eq!(scene.outcomes(), "1 confirmed, 2 confirmed");
-    scene.does("UPDATE rooms SET name = 'Hall'; UPDATE tasks SET notes = 'Mine'");
+    let mut wreck = with_confirmed_edits();
+    wreck.does("UPDATE rooms SET name = 'Hall'; UPDATE tasks SET notes = 'Mine'");
     wreck.rebuilt_without("_base");
     wreck.recovers(&restored(None));
     wreck.is_listed(Kind::Room, vec![record(ROOM, 3, json!({ "name": "Kitchen", "floor": "1" }))], 3);
